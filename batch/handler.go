@@ -1,0 +1,73 @@
+package batch
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+)
+
+// Handler is the extension point: it says which event types it takes, what state an event leads to and which
+// effects it wants. A handler is pure: the same event gives the same projection, on any host, at any time.
+//
+// A new handler is one file that implements this interface and one line in [Handlers].
+type Handler interface {
+	// Name is what configuration, queue and reports call it.
+	Name() string
+	// Types are the event types that it takes; others in scope are passed over and counted.
+	Types() []string
+	// Kinds are the kinds of effect that it may want.
+	Kinds() []string
+	// Project computes what an event means. An error marks the event as poison: it is recorded with its
+	// position and the run ends partial.
+	Project(Event) (Projection, error)
+	// State is the table that its projections are stored in.
+	State() StateTable
+}
+
+// Projection is what one event leads to.
+type Projection struct {
+	Value   int64 // new value of the order's state, in the handler's unit (cents for a commission)
+	Effects []Wanted
+	// Note is set if another mode of the handler would have given another value (exact against IEEE arithmetic).
+	OtherValue *int64
+}
+
+// Wanted is an effect that an event asks for.
+type Wanted struct {
+	Kind    string
+	Content json.RawMessage
+}
+
+// StateTable holds a handler's own set-based statements. Each takes arrays that are sorted by order id,
+// with one entry per order: $1 execution id, $2 order ids (text[]), $3 values (bigint[]), $4 versions (bigint[]).
+type StateTable struct {
+	// Simulate writes what would change to reprocessamento_diff and nothing else.
+	Simulate string
+	// Settle ($1 execution id) makes every 'antes' of a simulation that of one single snapshot.
+	Settle string
+	// Lock reads and locks the rows that are about to change ($1 order ids): order id, value, version.
+	Lock string
+	// Apply writes the state where the stored version is not newer, returning for each order that it wrote:
+	// order id, whether the row is new.
+	Apply string
+	// Versions reads the stored version of each order ($1 order ids): order id, value, version.
+	Versions string
+	// Revert ($1 execution id) undoes what a run wrote and nobody overwrote since, returning the order ids.
+	Revert string
+}
+
+// Handlers maps names to handlers.
+type Handlers map[string]Handler
+
+// Get finds a handler by name.
+func (h Handlers) Get(name string) (Handler, error) {
+	if handler, ok := h[name]; ok {
+		return handler, nil
+	}
+	names := make([]string, 0, len(h))
+	for n := range h {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return nil, fmt.Errorf("no handler %q; there are: %v", name, names)
+}
