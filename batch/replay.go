@@ -82,6 +82,7 @@ type Replay struct {
 	Error                   string
 	Summary                 *Summary // once finished
 	CodeVersion             string
+	Generation              int // raised whenever its jobs are handed out anew
 
 	CreatedAt             time.Time
 	PlannedAt, StartedAt  *time.Time

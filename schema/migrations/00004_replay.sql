@@ -34,6 +34,7 @@ create table reprocessamento (
     condutor        text,
     condutor_desde  timestamptz,
     condutor_ate    timestamptz,
+    geracao         int not null default 1, -- raised whenever its jobs are handed out anew; older jobs do nothing
 
     espera          text,                   -- why it waits
     erro            text,

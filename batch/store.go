@@ -1,0 +1,127 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+)
+
+// RiverSchema is where the tables of the job engine live.
+const RiverSchema = "river"
+
+// Store reads and commands replays. It needs no provider and no secret, so that the command line and the
+// dashboard use it as they are; executing is the [Engine]'s part.
+type Store struct {
+	pool     *pgxpool.Pool
+	handlers Handlers
+	rules    map[string]Rule
+	fourEyes bool
+	version  string
+	jobs     *river.Client[pgx.Tx] // inserts only
+}
+
+// StoreOptions configure a [Store].
+type StoreOptions struct {
+	Handlers    Handlers
+	Rules       map[string]Rule // by kind of effect; frozen into each replay when it is queued
+	FourEyes    bool            // who requested a simulation must not approve it
+	CodeVersion string
+}
+
+// NewStore makes a store on a migrated database.
+func NewStore(pool *pgxpool.Pool, o StoreOptions) (*Store, error) {
+	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: RiverSchema})
+	if err != nil {
+		return nil, fmt.Errorf("job engine: %w", err)
+	}
+	return &Store{pool: pool, handlers: o.Handlers, rules: o.Rules, fourEyes: o.FourEyes, version: o.CodeVersion, jobs: jobs}, nil
+}
+
+const replayColumns = `
+	id, manipulador, modo, estado, janela_de, janela_ate, coalesce(fuso, ''), posicao_de, posicao_ate, tipos, pedidos,
+	eventos, particoes, politica, limites, prioridade, coalesce(simulacao_id, ''), pedido_por, coalesce(aprovado_por, ''),
+	case when condutor_ate > clock_timestamp() then condutor else '' end, condutor_desde,
+	coalesce(espera, ''), coalesce(erro, ''), resumo, coalesce(versao_codigo, ''), geracao,
+	criado_em, planejado_em, iniciado_em, terminado_em, atualizado_em`
+
+func scanReplay(row pgx.Row) (Replay, error) {
+	var (
+		r             Replay
+		rules, limits []byte
+		summary       []byte
+		updated       time.Time
+		holder        *string
+	)
+	err := row.Scan(&r.ID, &r.Handler, &r.Mode, &r.State, &r.Scope.From, &r.Scope.To, &r.Scope.Zone, &r.Scope.FirstPos, &r.Scope.LastPos,
+		&r.Scope.Types, &r.Scope.Orders, &r.Events, &r.Partitions, &rules, &limits, &r.Priority, &r.Simulation, &r.RequestedBy, &r.ApprovedBy,
+		&holder, &r.HolderSince, &r.Waiting, &r.Error, &summary, &r.CodeVersion, &r.Generation,
+		&r.CreatedAt, &r.PlannedAt, &r.StartedAt, &r.FinishedAt, &updated)
+	if err != nil {
+		return r, err
+	}
+	r.UpdatedAt = &updated
+	if holder != nil {
+		r.Holder = *holder
+	}
+	if err := json.Unmarshal(rules, &r.Rules); err != nil {
+		return r, fmt.Errorf("policy of %s: %w", r.ID, err)
+	}
+	if err := json.Unmarshal(limits, &r.Limits); err != nil {
+		return r, fmt.Errorf("limits of %s: %w", r.ID, err)
+	}
+	if summary != nil {
+		r.Summary = new(Summary)
+		if err := json.Unmarshal(summary, r.Summary); err != nil {
+			return r, fmt.Errorf("summary of %s: %w", r.ID, err)
+		}
+	}
+	return r, nil
+}
+
+// Replay reads one replay.
+func (s *Store) Replay(ctx context.Context, id string) (Replay, error) {
+	return readReplay(ctx, s.pool, id)
+}
+
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func readReplay(ctx context.Context, q querier, id string) (Replay, error) {
+	r, err := scanReplay(q.QueryRow(ctx, `select `+replayColumns+` from reprocessamento where id = $1`, id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, fmt.Errorf("replay %s: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return r, fmt.Errorf("replay %s: %w", id, err)
+	}
+	return r, nil
+}
+
+// lockReplay reads a replay and keeps others from changing it until the transaction ends.
+func lockReplay(ctx context.Context, tx pgx.Tx, id string) (Replay, error) {
+	if _, err := tx.Exec(ctx, `select 1 from reprocessamento where id = $1 for update`, id); err != nil {
+		return Replay{}, fmt.Errorf("replay %s: %w", id, err)
+	}
+	return readReplay(ctx, tx, id)
+}
+
+// Replays lists replays, newest first, before an instant (zero: from the newest).
+func (s *Store) Replays(ctx context.Context, limit int, before time.Time) ([]Replay, error) {
+	if before.IsZero() {
+		before = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	rows, err := s.pool.Query(ctx, `select `+replayColumns+` from reprocessamento where criado_em < $1 order by criado_em desc, id limit $2`, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list replays: %w", err)
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (Replay, error) { return scanReplay(r) })
+}
