@@ -14,10 +14,12 @@ type DiffSort string
 
 // The columns that a diff can be ordered by.
 const (
-	ByOrder  DiffSort = "pedido"
-	ByDelta  DiffSort = "delta"
-	ByBefore DiffSort = "antes"
-	ByAfter  DiffSort = "depois"
+	ByOrder   DiffSort = "pedido"
+	ByDelta   DiffSort = "delta"
+	ByBefore  DiffSort = "antes"
+	ByAfter   DiffSort = "depois"
+	ByPercent DiffSort = "percentual" // of the change; new orders and those from zero have none
+	ByVersion DiffSort = "versao"     // of the event that gave the after side
 )
 
 // DiffQuery selects a page of a diff.

@@ -69,6 +69,13 @@ type UncertainQuery struct {
 	Backwards               bool
 }
 
+// UncertainCount is a part of the review queue, counted.
+type UncertainCount struct {
+	Kind, Reason string
+	Effects      int64
+	Oldest       time.Time // since when the oldest of them is uncertain
+}
+
 // Cursor names a place in the review queue.
 type Cursor struct {
 	Version time.Time
