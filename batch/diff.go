@@ -1,5 +1,7 @@
 package batch
 
+import "math/big"
+
 // DiffRow is one order whose state a run changes, or would change.
 type DiffRow struct {
 	OrderID       string
@@ -53,4 +55,13 @@ type DiffBucket struct {
 type Divergence struct {
 	Key, OrderID    string
 	Sent, WouldSend string // JSON
+}
+
+// Delta is After - Before (0 for a new order), exact: it may exceed 64 bits.
+func (r DiffRow) Delta() string {
+	d := big.NewInt(r.After)
+	if r.Before != nil {
+		d.Sub(d, big.NewInt(*r.Before))
+	}
+	return d.String()
 }

@@ -1,0 +1,306 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// finish accounts for a replay whose partitions are all done. It counts the archive in scope again; what became
+// visible behind a checkpoint is processed before the replay may say that it is done.
+func (e *Engine) finish(ctx context.Context, a FinishArgs) error {
+	r, err := e.Replay(ctx, a.Execution)
+	if err != nil {
+		return err
+	}
+	if r.Generation != a.Generation || r.State != Running {
+		return nil
+	}
+	open, err := e.waitForGaps(ctx, r)
+	if err != nil {
+		return err
+	}
+	again, err := e.reopenLate(ctx, r)
+	if err != nil || again {
+		return err
+	}
+	if r.Mode == Simulate {
+		h, err := e.handlers.Get(r.Handler)
+		if err != nil {
+			return err
+		}
+		if _, err := e.pool.Exec(ctx, h.State().Settle, r.ID); err != nil {
+			return fmt.Errorf("settle the diff of %s: %w", r.ID, err)
+		}
+	}
+	return e.conclude(ctx, r, open)
+}
+
+const gapCountSQL = `
+	select coalesce(max(c.posicao_ate) - min(c.posicao_de) + 1, 0)
+		- (select count(*) from evento_arquivado e
+			where e.posicao between (select min(posicao_de) from reprocessamento_checkpoint where execucao_id = $1)
+				and (select max(posicao_ate) from reprocessamento_checkpoint where execucao_id = $1))
+	from reprocessamento_checkpoint c where c.execucao_id = $1`
+
+// waitForGaps waits, if positions are missing, until every transaction that was open has ended: only such a one
+// could still fill a gap, since a position is handed out inside a transaction. The wait is bounded; what is left
+// open then is returned, in words.
+func (e *Engine) waitForGaps(ctx context.Context, r Replay) (open string, err error) {
+	var missing int64
+	if err := e.pool.QueryRow(ctx, gapCountSQL, r.ID).Scan(&missing); err != nil {
+		return "", fmt.Errorf("count gaps of %s: %w", r.ID, err)
+	}
+	if missing == 0 {
+		return "", nil
+	}
+	var horizon string
+	if err := e.pool.QueryRow(ctx, `select pg_snapshot_xmax(pg_current_snapshot())::text`).Scan(&horizon); err != nil {
+		return "", fmt.Errorf("open transactions: %w", err)
+	}
+	deadline := time.Now().Add(e.GapWait)
+	for {
+		var settled bool
+		err := e.pool.QueryRow(ctx, `select pg_snapshot_xmin(pg_current_snapshot()) >= $1::text::xid8`, horizon).Scan(&settled)
+		if err != nil {
+			return "", fmt.Errorf("open transactions: %w", err)
+		}
+		if settled {
+			return "", nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Sprintf("%d positions are missing and a transaction that may still fill them has been open for more than %s", missing, e.GapWait), nil
+		}
+		if err := e.waitFor(ctx, r.ID, fmt.Sprintf("%d positions are missing; waiting for open transactions that may fill them", missing)); err != nil {
+			return "", err
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-e.stopping:
+			return "", errStopped
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+const recountSQL = `
+	select count(*), count(*) filter (where e.posicao between $7 and $8), coalesce(min(e.posicao), $7), coalesce(max(e.posicao), $8)
+	from evento_arquivado e where` + inScope
+
+// reopenLate compares what each partition read with what the archive holds now. A partition whose archive grew
+// behind its checkpoint is read again from its start: its effects are registered and its state stands, so only
+// the late events do anything.
+func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err error) {
+	parts, err := partitions(ctx, e.pool, r.ID)
+	if err != nil {
+		return false, err
+	}
+	scopeFirst, scopeLast := bounds(r.Scope)
+	type reopening struct {
+		Partition
+		restart bool
+	}
+	var reopen []reopening
+	for i, p := range parts {
+		first, last := p.First, p.Last
+		if i == 0 {
+			first = scopeFirst
+		}
+		if i == len(parts)-1 {
+			last = scopeLast
+		}
+		var all, inside, lo, hi int64
+		err := e.pool.QueryRow(ctx, recountSQL, append(scopeArgs(r.Scope, first, last), p.First, p.Last)...).Scan(&all, &inside, &lo, &hi)
+		if err != nil {
+			return false, fmt.Errorf("recount partition %d of %s: %w", p.Index, r.ID, err)
+		}
+		if all == p.Counters.Read {
+			continue
+		}
+		restart := inside != p.Counters.Read || lo < p.First
+		p.First, p.Last = min(p.First, lo), max(p.Last, hi)
+		reopen = append(reopen, reopening{p, restart})
+		e.log.Info("events became visible behind the checkpoint", "replay", r.ID, "partition", p.Index, "read", p.Counters.Read, "archived", all)
+	}
+	if len(reopen) == 0 {
+		return false, nil
+	}
+	err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		now, err := lockReplay(ctx, tx, r.ID)
+		if err != nil || now.State != Running || now.Generation != r.Generation {
+			return err
+		}
+		for _, p := range reopen {
+			_, err := tx.Exec(ctx, `
+				update reprocessamento_checkpoint
+				set posicao_de = $3, posicao_ate = $4, concluida = false, passagens = passagens + 1, epoca = epoca + 1,
+					ocupada_ate = null, dono = null,
+					ultima_posicao = case when $5 then $3 - 1 else ultima_posicao end,
+					contadores = case when $5 then '{}' else contadores end
+				where execucao_id = $1 and particao = $2`, r.ID, p.Index, p.First, p.Last, p.restart)
+			if err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(ctx, `
+			update reprocessamento r set faixa = (
+				select int8range(min(posicao_de), max(posicao_ate), '[]') from reprocessamento_checkpoint where execucao_id = r.id)
+			where id = $1`, r.ID)
+		if err != nil {
+			return err
+		}
+		return e.insertSlices(ctx, tx, now)
+	})
+	if err != nil {
+		return false, fmt.Errorf("take late events of %s: %w", r.ID, err)
+	}
+	return true, nil
+}
+
+// conclude writes the account and the final state.
+func (e *Engine) conclude(ctx context.Context, r Replay, openGaps string) error {
+	return pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		now, err := lockReplay(ctx, tx, r.ID)
+		if err != nil || now.State != Running || now.Generation != r.Generation {
+			return err
+		}
+		s, err := e.summarize(ctx, tx, now)
+		if err != nil {
+			return err
+		}
+		if openGaps != "" {
+			s.Missing = append(s.Missing, openGaps)
+		}
+		return e.end(ctx, tx, now, s)
+	})
+}
+
+// end moves a replay to Done or, if something is missing, Partial.
+func (s *Store) end(ctx context.Context, tx pgx.Tx, r Replay, sum Summary) error {
+	state := Done
+	if len(sum.Missing) > 0 {
+		state = Partial
+	}
+	text, err := json.Marshal(sum)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		update reprocessamento set estado = $2, resumo = $3, terminado_em = clock_timestamp(), espera = null,
+			condutor = null, condutor_ate = null, atualizado_em = clock_timestamp()
+		where id = $1`, r.ID, state, string(text))
+	if err != nil {
+		return fmt.Errorf("finish %s: %w", r.ID, err)
+	}
+	return notify(ctx, tx, r.ID)
+}
+
+// summarize adds up what a replay did so far and says what is missing.
+func (s *Store) summarize(ctx context.Context, tx pgx.Tx, r Replay) (Summary, error) {
+	parts, err := partitions(ctx, tx, r.ID)
+	if err != nil {
+		return Summary{}, err
+	}
+	sum := Summary{Counters: total(parts), Events: total(parts).Read}
+	if r.StartedAt != nil {
+		var elapsed float64
+		if err := tx.QueryRow(ctx, `select extract(epoch from clock_timestamp() - $1::timestamptz)::float8`, r.StartedAt).Scan(&elapsed); err != nil {
+			return sum, fmt.Errorf("summary of %s: %w", r.ID, err)
+		}
+		sum.Elapsed = time.Duration(elapsed * float64(time.Second))
+	}
+	err = tx.QueryRow(ctx, `
+		select count(*), count(*) filter (where antes is distinct from depois) from reprocessamento_diff where execucao_id = $1`, r.ID).
+		Scan(&sum.Orders, &sum.Changed)
+	if err != nil {
+		return sum, fmt.Errorf("summary of %s: %w", r.ID, err)
+	}
+	if r.Events != nil {
+		sum.Late = max(0, sum.Read-*r.Events)
+	}
+	if sum.Gaps, sum.GapCount, err = gaps(ctx, tx, parts); err != nil {
+		return sum, err
+	}
+	say := func(n int64, format string) {
+		if n > 0 {
+			sum.Missing = append(sum.Missing, fmt.Sprintf(format, n))
+		}
+	}
+	say(sum.Poison, "%d events could not be processed (replay show lists them)")
+	var doubt, waiting int64
+	for _, c := range sum.Effects {
+		doubt, waiting = doubt+c.Uncertain, waiting+c.Pending
+	}
+	if r.Mode == Apply {
+		say(doubt, "%d effects are uncertain and wait for review")
+		say(waiting, "%d effects are pending")
+	}
+	if unknown := unknownKinds(r.Rules, sum.Counters); len(unknown) > 0 {
+		sum.Missing = append(sum.Missing, "no policy for effects of kind "+kindList(unknown)+": they were suppressed")
+	}
+	for _, p := range parts {
+		if !p.Done {
+			sum.Missing = append(sum.Missing, "not every partition was worked to its end")
+			break
+		}
+	}
+	return sum, nil
+}
+
+const gapsSQL = `
+	select anterior + 1, posicao - 1
+	from (select posicao, lag(posicao, 1, $1 - 1) over (order by posicao) as anterior
+		from evento_arquivado where posicao between $1 and $2) p
+	where posicao > anterior + 1
+	order by posicao`
+
+// gaps lists positions that the archive does not hold, within the range that was worked.
+func gaps(ctx context.Context, q querier, parts []Partition) (first []Gap, missing int64, err error) {
+	if len(parts) == 0 {
+		return nil, 0, nil
+	}
+	lo, hi := parts[0].First, parts[len(parts)-1].Last
+	var held int64
+	var top int64
+	err = q.QueryRow(ctx, `select count(*), coalesce(max(posicao), $1 - 1) from evento_arquivado where posicao between $1 and $2`, lo, hi).Scan(&held, &top)
+	if err != nil {
+		return nil, 0, fmt.Errorf("gaps: %w", err)
+	}
+	if missing = hi - lo + 1 - held; missing == 0 {
+		return nil, 0, nil
+	}
+	const most = 100
+	rows, err := q.Query(ctx, gapsSQL+` limit 100`, lo, hi)
+	if err != nil {
+		return nil, 0, fmt.Errorf("gaps: %w", err)
+	}
+	first, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (g Gap, err error) { return g, row.Scan(&g.First, &g.Last) })
+	if err != nil {
+		return nil, 0, fmt.Errorf("gaps: %w", err)
+	}
+	if top < hi && len(first) < most {
+		first = append(first, Gap{top + 1, hi})
+	}
+	return first, missing, nil
+}
+
+// stopRun ends a run early, partial, with what is missing.
+func (e *Engine) stopRun(ctx context.Context, id, why string) error {
+	return pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		r, err := lockReplay(ctx, tx, id)
+		if err != nil || r.State != Running {
+			return err
+		}
+		s, err := e.summarize(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		s.Missing = append([]string{strings.TrimSpace(why)}, s.Missing...)
+		return e.end(ctx, tx, r, s)
+	})
+}

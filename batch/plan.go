@@ -1,0 +1,128 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// cutSQL cuts the events in scope into $7 runs of equal length, in the order of the log. Counting beats cutting
+// the range of positions evenly: positions may be dense in one place and empty in another.
+const cutSQL = `
+	select min(p.posicao), max(p.posicao), count(*)
+	from (select e.posicao, ntile($7) over (order by e.posicao) as parte from evento_arquivado e where` + inScope + `) p
+	group by p.parte order by p.parte`
+
+// errOverlap: another apply works some of the positions; it is the database that says so.
+var errOverlap = errors.New("another apply works some of these positions")
+
+// plan freezes the scope of a replay, cuts it into partitions and hands them out, in one transaction.
+func (e *Engine) plan(ctx context.Context, id string, generation int) error {
+	err := pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		r, err := lockReplay(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if r.Generation != generation || r.State != Queued && r.State != Running || r.PlannedAt != nil {
+			return nil
+		}
+		first, last := bounds(r.Scope)
+		rows, err := tx.Query(ctx, cutSQL, append(scopeArgs(r.Scope, first, last), r.Partitions)...)
+		if err != nil {
+			return err
+		}
+		parts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Partition, err error) {
+			return p, row.Scan(&p.First, &p.Last, &p.Events)
+		})
+		if err != nil {
+			return err
+		}
+		// Between two partitions there may be positions that are not visible yet: each partition reaches up to
+		// the next one, so that a late event has a partition to belong to.
+		for i := range parts {
+			if i+1 < len(parts) {
+				parts[i].Last = parts[i+1].First - 1
+			}
+			if r.Scope.FirstPos != nil && i == 0 {
+				parts[i].First = *r.Scope.FirstPos
+			}
+			if r.Scope.LastPos != nil && i+1 == len(parts) {
+				parts[i].Last = *r.Scope.LastPos
+			}
+		}
+		var events int64
+		lo, hi := int64(0), int64(-1)
+		if len(parts) > 0 {
+			lo, hi = parts[0].First, parts[len(parts)-1].Last
+		}
+		for _, p := range parts {
+			events += p.Events
+		}
+		// hi+1 must not overflow; a scope that is open at its end stops at the last event that planning saw.
+		_, err = tx.Exec(ctx, `
+			update reprocessamento set estado = 'executando', eventos = $2, faixa = int8range($3, $4, '[)'), versao_codigo = $5,
+				planejado_em = clock_timestamp(), iniciado_em = coalesce(iniciado_em, clock_timestamp()),
+				espera = null, atualizado_em = clock_timestamp()
+			where id = $1`, id, events, lo, hi+1, e.version)
+		if err != nil {
+			return err
+		}
+		_, err = tx.CopyFrom(ctx, pgx.Identifier{"reprocessamento_checkpoint"},
+			[]string{"execucao_id", "particao", "posicao_de", "posicao_ate", "ultima_posicao", "eventos"},
+			pgx.CopyFromSlice(len(parts), func(i int) ([]any, error) {
+				p := parts[i]
+				return []any{id, i, p.First, p.Last, p.First - 1, p.Events}, nil
+			}))
+		if err != nil {
+			return err
+		}
+		r.PlannedAt = &r.CreatedAt
+		if err := e.insertSlices(ctx, tx, r); err != nil {
+			return err
+		}
+		return notify(ctx, tx, id)
+	})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == pgerrcode.ExclusionViolation {
+		return errOverlap
+	}
+	if err != nil {
+		return fmt.Errorf("plan %s: %w", id, err)
+	}
+	return nil
+}
+
+// waitFor records why a replay waits ("" when it does not), for people to read.
+func (s *Store) waitFor(ctx context.Context, id string, why string) error {
+	_, err := s.pool.Exec(ctx, `
+		update reprocessamento set espera = nullif($2, ''), atualizado_em = clock_timestamp()
+		where id = $1 and coalesce(espera, '') <> $2`, id, why)
+	if err != nil {
+		return fmt.Errorf("replay %s: %w", id, err)
+	}
+	return nil
+}
+
+// waitForOverlap names the applies that a queued one waits for.
+func (s *Store) waitForOverlap(ctx context.Context, id string) error {
+	r, err := s.Replay(ctx, id)
+	if err != nil {
+		return err
+	}
+	p, err := s.Preview(ctx, Request{ID: r.ID, Handler: r.Handler, Mode: r.Mode, Scope: r.Scope, Partitions: r.Partitions, Priority: r.Priority})
+	if err != nil {
+		return err
+	}
+	return s.waitFor(ctx, id, "positions are being worked by "+strings.Join(p.Overlaps, ", "))
+}
+
+// notify tells every runner that a replay changed. It saves time only: they look by themselves as well.
+func notify(ctx context.Context, tx pgx.Tx, id string) error {
+	_, err := tx.Exec(ctx, `select pg_notify('reprocessamento', $1)`, id)
+	return err
+}

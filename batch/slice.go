@@ -1,0 +1,321 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// run is what a slice knows of its replay, and how it learns that it must stop.
+type run struct {
+	execution string
+	mode      Mode
+	live      bool
+	scope     Scope
+	handler   Handler
+	rules     map[string]Rule
+	limits    Limits
+	deadline  time.Time
+	stopped   *atomic.Bool // the replay was paused, cancelled or taken over
+	stopping  <-chan struct{}
+
+	closed  *Closed // a provider that takes no calls
+	limited bool    // the limit of effects is reached
+}
+
+// halted reports whether no new effect may begin.
+func (r *run) halted() bool {
+	select {
+	case <-r.stopping:
+		return true
+	default:
+		return r.stopped.Load() || time.Now().After(r.deadline)
+	}
+}
+
+// pause waits, unless the slice has to end.
+func (r *run) pause(ctx context.Context, d time.Duration) bool {
+	if time.Now().Add(d).After(r.deadline) {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-r.stopping:
+		return false
+	case <-timer.C:
+		return !r.halted()
+	}
+}
+
+// sliceEnd says how a slice ended.
+type sliceEnd int
+
+const (
+	sliceDone    sliceEnd = iota // the partition is done
+	sliceYield                   // more to do, now
+	sliceWait                    // more to do, later
+	sliceStopped                 // nothing to do for this job any more
+)
+
+// slice works one partition of a replay for some seconds.
+func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
+	r, err := e.Replay(ctx, a.Execution)
+	if err != nil {
+		return sliceStopped, err
+	}
+	if r.Generation != a.Generation || r.State != Running {
+		return sliceStopped, nil
+	}
+	handler, err := e.handlers.Get(r.Handler)
+	if err != nil {
+		return sliceWait, err
+	}
+	stopped, forget := e.watch.follow(r.ID, r.Generation)
+	defer forget()
+	c, ok, err := e.claimPartition(ctx, a.Execution, a.Partition)
+	if err != nil || !ok {
+		return sliceWait, err
+	}
+	run := &run{
+		execution: r.ID, mode: r.Mode, scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
+		deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping,
+	}
+	end, err := e.workPartition(ctx, run, &c)
+	if end != sliceDone {
+		e.release(ctx, c)
+	}
+	if errors.Is(err, errFenced) {
+		e.log.Warn("another slice took the partition over", "replay", r.ID, "partition", a.Partition)
+		return sliceWait, nil
+	}
+	if err != nil {
+		return sliceWait, fmt.Errorf("partition %d of %s: %w", a.Partition, a.Execution, err)
+	}
+	return end, nil
+}
+
+func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd, error) {
+	limit := 500
+	for !r.halted() {
+		began := time.Now()
+		last := c.last
+		chunk, bytes, err := readChunk(ctx, e.pool, r.handler, r.scope, c.position, last, limit)
+		if err != nil {
+			return sliceWait, err
+		}
+		full := len(chunk) == limit
+		why, err := e.workChunk(ctx, r, c, chunk, !full)
+		if err != nil {
+			return sliceWait, err
+		}
+		if why != "" {
+			return e.heldUp(ctx, r, why)
+		}
+		if !full && c.position == last {
+			return sliceDone, nil
+		}
+		limit = e.nextChunk(limit, len(chunk), bytes, time.Since(began))
+	}
+	return sliceYield, nil
+}
+
+// nextChunk sizes the next chunk: for about a second of work and at most 16 MB of payload.
+func (e *Engine) nextChunk(limit, n, bytes int, took time.Duration) int {
+	switch {
+	case took < 500*time.Millisecond:
+		limit *= 4
+	case took > 2*time.Second:
+		limit /= 2
+	}
+	if n > 0 && bytes > 0 {
+		limit = min(limit, (16<<20)/(bytes/n+1))
+	}
+	return min(max(limit, 16), e.Chunk)
+}
+
+// workChunk does everything that the chunk's events ask for and moves the checkpoint over those that are
+// settled: state first, then effects, then the checkpoint. final says that nothing follows the chunk.
+func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projected, final bool) (why string, err error) {
+	table := r.handler.State()
+	if r.mode == Apply {
+		if err := e.inTx(ctx, func(tx pgx.Tx) error {
+			for i := range chunk {
+				if chunk[i].fate != passed && chunk[i].fate != poison {
+					chunk[i].fate = unprojected
+				}
+			}
+			return applyState(ctx, tx, table, r.execution, r.live, chunk)
+		}); err != nil {
+			return "", err
+		}
+	}
+	tasks := tasksOf(r.execution, r.rules, chunk)
+	if r.mode == Apply {
+		why, err = e.applyEffects(ctx, r, tasks)
+	} else {
+		err = e.simulateEffects(ctx, tasks)
+	}
+	if err != nil {
+		// What was settled before the error is safe in the ledger; the checkpoint stays behind it.
+		return "", err
+	}
+	settled, tasks := settledPrefix(chunk, tasks)
+	if settled < len(chunk) {
+		final = false
+	}
+	next := *c
+	next.counters = c.counters.Plus(account(chunk[:settled], tasks))
+	switch {
+	case final:
+		next.position = c.last
+	case settled > 0:
+		next.position = chunk[settled-1].position
+	default:
+		return why, nil
+	}
+	// The checkpoint is worth its transaction even if the slice is being stopped.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.grace)
+	defer cancel()
+	err = e.inTx(ctx, func(tx pgx.Tx) error {
+		if r.mode == Simulate {
+			if err := simulateState(ctx, tx, table, r.execution, chunk[:settled]); err != nil {
+				return err
+			}
+		}
+		if err := recordPoison(ctx, tx, r.execution, chunk[:settled]); err != nil {
+			return err
+		}
+		if err := recordDivergence(ctx, tx, r.execution, chunk, tasks); err != nil {
+			return err
+		}
+		return e.moveCheckpoint(ctx, tx, r, next, final)
+	})
+	if err != nil {
+		return "", err
+	}
+	*c = next
+	return why, nil
+}
+
+// moveCheckpoint writes the checkpoint and, with the last partition of a replay, hands out its account.
+func (e *Engine) moveCheckpoint(ctx context.Context, tx pgx.Tx, r *run, c claim, final bool) error {
+	if !final || r.live {
+		return e.checkpoint(ctx, tx, c, false)
+	}
+	// The row lock makes one of two partitions that end at the same moment see the other's end.
+	replay, err := lockReplay(ctx, tx, r.execution)
+	if err != nil {
+		return err
+	}
+	if err := e.checkpoint(ctx, tx, c, true); err != nil {
+		return err
+	}
+	var open bool
+	err = tx.QueryRow(ctx, `
+		select exists (select 1 from reprocessamento_checkpoint where execucao_id = $1 and not concluida)`, r.execution).Scan(&open)
+	if err != nil || open || replay.State != Running {
+		return err
+	}
+	return e.insertFinish(ctx, tx, replay)
+}
+
+// settledPrefix cuts the chunk before the first event with an unsettled effect.
+func settledPrefix(chunk []projected, tasks []task) (int, []task) {
+	for i := range tasks {
+		if !tasks[i].outcome.settled() {
+			cut := tasks[i].event
+			for i > 0 && tasks[i-1].event == cut {
+				i--
+			}
+			return cut, tasks[:i]
+		}
+	}
+	return len(chunk), tasks
+}
+
+// account counts what became of settled events and their effects.
+func account(chunk []projected, tasks []task) Counters {
+	c := Counters{Effects: map[string]EffectCounters{}}
+	for i := range chunk {
+		c.Read++
+		switch chunk[i].fate {
+		case passed:
+			c.Passed++
+		case poison:
+			c.Poison++
+		case unchanged:
+			c.Unchanged++
+		case newer:
+			c.Newer++
+		default:
+			c.Written++
+		}
+		if chunk[i].differs {
+			c.OtherMode++
+		}
+	}
+	for i := range tasks {
+		kind := c.Effects[tasks[i].effect.Kind]
+		kind.count(&tasks[i])
+		c.Effects[tasks[i].effect.Kind] = kind
+	}
+	return c
+}
+
+// heldUp decides what a slice that cannot go on does: wait and say why, or end the run.
+func (e *Engine) heldUp(ctx context.Context, r *run, why string) (sliceEnd, error) {
+	if r.live {
+		return sliceWait, nil
+	}
+	if r.limited {
+		return sliceStopped, e.stopRun(ctx, r.execution, why)
+	}
+	if r.closed != nil && r.closed.Failing && e.watch.failingFor(r.execution) > e.GiveUpAfter {
+		return sliceStopped, e.stopRun(ctx, r.execution, why)
+	}
+	if r.closed == nil || !r.closed.Failing {
+		e.watch.healthy(r.execution)
+	}
+	if r.closed != nil && !r.closed.Failing {
+		e.watch.closedUntil(r.execution, r.closed.Until)
+	}
+	if err := e.waitFor(ctx, r.execution, why); err != nil {
+		return sliceWait, err
+	}
+	return sliceWait, nil
+}
+
+// inTx runs a transaction, again if the database asked for it: what failed so was rolled back as a whole.
+func (e *Engine) inTx(ctx context.Context, fn func(pgx.Tx) error) error {
+	var err error
+	for range 5 {
+		if err = pgx.BeginFunc(ctx, e.pool, fn); !worthRepeating(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func worthRepeating(err error) bool {
+	if errors.Is(err, errMoved) {
+		return true
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return false
+	}
+	switch pg.Code {
+	case pgerrcode.DeadlockDetected, pgerrcode.SerializationFailure, pgerrcode.FeatureNotSupported: // the last: a cached plan after a schema change
+		return true
+	}
+	return false
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"reprise.dev/reprise/schema"
+	"reprise.dev/reprise/schema/devserver"
+)
+
+const devDatabase = "reprise"
+
+func newUp(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "up",
+		Short:   "Start the development server, a private PostgreSQL of your own, and migrate it",
+		Long:    "Finds PostgreSQL's programs on this machine, makes a private cluster that only you can reach, starts it and migrates it. It keeps running until reprise down. Run again, it finds the server running and changes nothing.",
+		Example: "  reprise up",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server, err := devserver.New(devserver.Options{})
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			if err := server.Start(ctx); err != nil {
+				return err
+			}
+			if err := server.CreateDatabase(ctx, devDatabase); err != nil {
+				return err
+			}
+			pool, err := schema.Open(ctx, server.URL(devDatabase), schema.Options{MaxConns: 4})
+			if err != nil {
+				return err
+			}
+			defer pool.Close()
+			report, err := schema.Migrate(ctx, pool)
+			if err != nil {
+				return err
+			}
+			pid, _ := server.Running(ctx)
+			if a.json {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"url": server.URL(devDatabase), "dir": server.Dir(), "pid": pid, "migrations": report})
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "development server is up (process %d, files in %s)\n%s\nREPRISE_DATABASE_URL=%s\n", pid, server.Dir(), report, server.URL(devDatabase))
+			return nil
+		},
+	}
+}
+
+func newDown(*app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "down",
+		Short:   "Stop the development server; its data stays",
+		Example: "  reprise down",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server, err := devserver.New(devserver.Options{})
+			if err != nil {
+				return err
+			}
+			pid, running := server.Running(cmd.Context())
+			if !running {
+				fmt.Fprintln(cmd.OutOrStdout(), "development server is not running")
+				return nil
+			}
+			if err := server.Stop(cmd.Context()); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "development server stopped (process %d); its data stays in %s\n", pid, server.Dir())
+			return nil
+		},
+	}
+}
