@@ -44,9 +44,22 @@ func must[T any](value T, err error) T {
 
 // Report is what a migration did.
 type Report struct {
-	Adopted  bool     // the database already had tables of a live consumer
-	From, To int64    // our own version, before and after
-	Applied  []string // in order; names of our own migrations, then "river <n> <name>"
+	Adopted bool     `json:"adopted"` // the database already had tables of a live consumer
+	From    int64    `json:"from"`    // our own version before
+	To      int64    `json:"to"`      // and after
+	Applied []string `json:"applied"` // in order: our own migrations, then "river <n> <name>"
+}
+
+// String is one line for people.
+func (r Report) String() string {
+	if len(r.Applied) == 0 {
+		return fmt.Sprintf("the database is at version %d: nothing to do", r.To)
+	}
+	adopted := ""
+	if r.Adopted {
+		adopted = ", the existing tables were adopted with their rows"
+	}
+	return fmt.Sprintf("the database is at version %d: %d migrations applied%s", r.To, len(r.Applied), adopted)
 }
 
 // Migrate brings the database to the version of this program. It does nothing if it is there already, and
@@ -149,7 +162,7 @@ func migrateOwn(ctx context.Context, pool *pgxpool.Pool, report *Report) error {
 }
 
 func migrateQueue(ctx context.Context, pool *pgxpool.Pool, report *Report) error {
-	if _, err := pool.Exec(ctx, "create schema if not exists "+QueueSchema); err != nil {
+	if err := createQueueSchema(ctx, pool); err != nil {
 		return fmt.Errorf("create schema %s: %w", QueueSchema, err)
 	}
 	migrator, err := queueMigrator(pool)
@@ -164,6 +177,16 @@ func migrateQueue(ctx context.Context, pool *pgxpool.Pool, report *Report) error
 		report.Applied = append(report.Applied, fmt.Sprintf("%s %d %s", QueueSchema, version.Version, version.Name))
 	}
 	return nil
+}
+
+// createQueueSchema needs the right to create schemas only if there is none yet; "if not exists" needs it always.
+func createQueueSchema(ctx context.Context, pool *pgxpool.Pool) error {
+	var missing bool
+	err := pool.QueryRow(ctx, "select to_regnamespace($1::text) is null", QueueSchema).Scan(&missing)
+	if err == nil && missing {
+		_, err = pool.Exec(ctx, "create schema "+QueueSchema)
+	}
+	return err
 }
 
 func queueMigrator(pool *pgxpool.Pool) (*rivermigrate.Migrator[pgx.Tx], error) {

@@ -87,6 +87,8 @@ func (o Options) apply(config *pgxpool.Config) {
 		o.StatementTimeout = 0
 	}
 	parameter("statement_timeout", strconv.FormatInt(o.StatementTimeout.Milliseconds(), 10))
+	// A process that froze inside a transaction keeps its locks from others no longer than this.
+	parameter("idle_in_transaction_session_timeout", "60000")
 	// The server notices a client that vanished, and gives back its locks.
 	parameter("tcp_keepalives_idle", "15")
 	parameter("tcp_keepalives_interval", "5")

@@ -26,44 +26,6 @@ create index efeito_aplicado_reservado_idx on efeito_aplicado (atualizado_em, ch
 create index efeito_aplicado_incerto_idx on efeito_aplicado (atualizado_em, chave) where estado = 'incerto';
 create index efeito_aplicado_consultar_idx on efeito_aplicado (consultar_em, chave) where estado = 'incerto' and consultar_em is not null;
 
--- A consumer without tokens that retakes a stale reservation becomes its owner: the
--- former owner's token must not match any more.
--- +goose StatementBegin
-create function efeito_aplicado_retomada() returns trigger language plpgsql as $$
-begin
-    new.dono := null;
-    new.tentativas := old.tentativas + 1;
-    new.tentativa_em := clock_timestamp();
-    new.pode_ter_saido := true;
-    new.livre := false;
-    return new;
-end
-$$;
--- +goose StatementEnd
-create trigger efeito_aplicado_retomada before update on efeito_aplicado for each row
-    when (old.estado = 'reservado' and new.estado = 'reservado'
-          and new.dono is not distinct from old.dono
-          and new.tentativas = old.tentativas
-          and new.atualizado_em is distinct from old.atualizado_em)
-    execute function efeito_aplicado_retomada();
-
--- Nothing that may have reached a provider is forgotten. A consumer without tokens
--- deletes a reservation to release it: its own rows it may delete; on a row that
--- Reprise owns the delete does nothing; one that Reprise once attempted is given back.
--- +goose StatementBegin
-create function efeito_aplicado_apagada() returns trigger language plpgsql as $$
-begin
-    if old.dono is null and old.estado = 'reservado' then
-        update efeito_aplicado set livre = true where chave = old.chave;
-    end if;
-    return null;
-end
-$$;
--- +goose StatementEnd
-create trigger efeito_aplicado_apagada before delete on efeito_aplicado for each row
-    when (old.dono is not null or old.primeira_tentativa_em is not null)
-    execute function efeito_aplicado_apagada();
-
 -- Append-only: what was not plain success.
 create table efeito_ocorrencia (
     id          bigint generated always as identity primary key,
@@ -76,6 +38,76 @@ create table efeito_ocorrencia (
     criado_em   timestamptz not null default clock_timestamp()
 );
 create index efeito_ocorrencia_chave_idx on efeito_ocorrencia (chave, id);
+
+-- The triggers below let a consumer without tokens, which knows the seed's columns only, work beside Reprise.
+-- They tell its statements apart by what it leaves alone. So Reprise, when it renews a reservation older than
+-- five minutes, also changes dono, tentativas, tentativa_em, pode_ter_saido or livre; and it never makes a row
+-- 'incerto' without a motivo.
+
+-- Such a consumer that retakes a stale reservation becomes its owner: the former owner's token must not match
+-- any more. It may not retake what Reprise reserved under a policy that forbids to send again.
+-- +goose StatementBegin
+create function efeito_aplicado_retomada() returns trigger language plpgsql as $$
+begin
+    if old.pode_ter_saido and (old.ao_falhar in ('manter', 'consultar') or old.deduplica_ate < clock_timestamp()) then
+        return null;
+    end if;
+    new.dono := null;
+    new.tentativas := old.tentativas + 1;
+    new.tentativa_em := clock_timestamp();
+    new.pode_ter_saido := true;
+    new.livre := false;
+    return new;
+end
+$$;
+-- +goose StatementEnd
+create trigger efeito_aplicado_retomada before update on efeito_aplicado for each row
+    when (old.estado = 'reservado' and new.estado = 'reservado'
+          and new.atualizado_em - old.atualizado_em > interval '5 minutes' -- what the consumer takes for stale
+          and new.dono is not distinct from old.dono
+          and new.tentativas = old.tentativas
+          and new.tentativa_em is not distinct from old.tentativa_em
+          and new.pode_ter_saido = old.pode_ter_saido
+          and new.livre = old.livre)
+    execute function efeito_aplicado_retomada();
+
+-- Its failure, reported late, changes nothing where somebody else owns the reservation by now, or has
+-- finished the effect. (Its success, reported late, is welcome: what went out is known.) It need not have any
+-- right to the log.
+-- +goose StatementBegin
+create function efeito_aplicado_tardia() returns trigger language plpgsql
+    security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    execute format('insert into %I.efeito_ocorrencia (chave, execucao_id, dono, tipo, detalhe) values ($1, $2, $3, $4, $5)', tg_table_schema)
+    using old.chave, old.execucao_id, old.dono, 'resposta-tardia',
+          format('%s asked for by a former owner, ignored: the effect is %s', new.estado, old.estado);
+    return null;
+end
+$$;
+-- +goose StatementEnd
+create trigger efeito_aplicado_tardia before update on efeito_aplicado for each row
+    when (old.estado = 'concluido' and new.estado <> 'concluido'
+          or old.estado = 'reservado' and old.dono is not null and new.estado = 'incerto' and new.motivo is null)
+    execute function efeito_aplicado_tardia();
+
+-- It deletes a reservation to release it. Its own rows it may delete; on a row that Reprise owns the delete
+-- does nothing. A row that Reprise once attempted is never forgotten: it is given back, and made old enough
+-- for the consumer to retake it at once, as it could a deleted one.
+-- +goose StatementBegin
+create function efeito_aplicado_apagada() returns trigger language plpgsql as $$
+begin
+    if old.dono is null and old.estado = 'reservado' then
+        update efeito_aplicado
+        set livre = true, atualizado_em = least(atualizado_em, clock_timestamp() - interval '6 minutes')
+        where chave = old.chave;
+    end if;
+    return null;
+end
+$$;
+-- +goose StatementEnd
+create trigger efeito_aplicado_apagada before delete on efeito_aplicado for each row
+    when (old.dono is not null or old.primeira_tentativa_em is not null)
+    execute function efeito_aplicado_apagada();
 
 -- Append-only: human decisions, chained by hash so that a change shows.
 create table efeito_revisao (
