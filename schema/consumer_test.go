@@ -241,6 +241,15 @@ func TestP4_ADeleteDoesNotForgetWhatRepriseOwns(t *testing.T) {
 	}
 }
 
+func TestP4_ADeleteDoesNotForgetAReservationThatWasNotAttemptedYet(t *testing.T) {
+	pool := pgtest.New(t)
+	reserved(t, pool, "token-a", seedsql.Release, "1 minute")
+	exec(t, pool, `update efeito_aplicado set primeira_tentativa_em = null, pode_ter_saido = false`)
+	exec(t, pool, seedsql.GiveBack, key)
+	owner := "token-a"
+	wantEffect(t, pool, &effect{State: "reservado", Execution: "replay-1", Owner: &owner, Attempts: 1})
+}
+
 func TestP4_WhatRepriseOnceAttemptedIsGivenBackAndTheConsumerMayTakeItAgainAtOnce(t *testing.T) {
 	pool := pgtest.New(t)
 	reserved(t, pool, "token-a", seedsql.Release, "10 minutes")

@@ -115,6 +115,9 @@ func majorVersion(dir string) string {
 	if err != nil || len(fields) < 3 {
 		return "unknown"
 	}
-	major, _, _ := strings.Cut(fields[2], ".")
-	return strings.TrimRight(major, "abcdefghijklmnopqrstuvwxyz") // 18beta1
+	end := strings.IndexFunc(fields[2], func(r rune) bool { return r < '0' || r > '9' }) // 15.18, 18beta1
+	if end < 0 {
+		end = len(fields[2])
+	}
+	return fields[2][:end]
 }

@@ -22,6 +22,10 @@ import (
 const (
 	// patience is how long a start is tried again while the remains of a crashed server are still there.
 	patience = 10 * time.Second
+	// answerLimit is how long a running server may not answer: one that recovers takes its time.
+	answerLimit = time.Minute
+	// connectLimit bounds one attempt to connect to it.
+	connectLimit = 5 * time.Second
 	// poll is how often a starting or stopping server is looked at.
 	poll = 15 * time.Millisecond
 	// maxLog is the size in bytes at which a start puts the log aside.
@@ -39,8 +43,20 @@ func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if running, ok := s.running(); ok {
-		return s.attach(ctx, running.pid)
+	for deadline := time.Now().Add(answerLimit); ; {
+		running, ok := s.running()
+		if !ok {
+			break
+		}
+		if attached, err := s.attach(ctx, running); attached || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the development server (process %d) does not answer: stop it first, or see %s", running.pid, s.LogFile())
+		}
+		if err := pause(ctx); err != nil {
+			return fmt.Errorf("wait for the development server in %s: %w", s.dir, err)
+		}
 	}
 	binaries, err := s.initialise(ctx)
 	if err != nil {
@@ -52,23 +68,23 @@ func (s *Server) Start(ctx context.Context) error {
 	return s.setPassword(ctx)
 }
 
-// attach waits until a server that somebody started is ready, and learns where it listens.
-func (s *Server) attach(ctx context.Context, pid int) error {
-	for {
-		p, ok := readPostmaster(s.data())
-		switch {
-		case !ok || p.pid != pid || !serves(pid, s.data()):
-			return fmt.Errorf("the development server in %s ended while it was starting; see %s", s.dir, s.LogFile())
-		case p.ready && s.options.TCP && !p.tcp:
-			return fmt.Errorf("the development server in %s runs without TCP: stop it first", s.dir)
-		case p.ready:
-			s.port = p.port
-			return nil
-		}
-		if err := pause(ctx); err != nil {
-			return fmt.Errorf("wait for the development server in %s: %w", s.dir, err)
-		}
+// attach learns where a server that somebody started listens. It reports false if the server does not answer:
+// it is still starting, or about to go.
+func (s *Server) attach(ctx context.Context, running postmaster) (bool, error) {
+	if !running.ready {
+		return false, nil
 	}
+	if s.options.TCP && !running.tcp {
+		return false, fmt.Errorf("the development server in %s runs without TCP: stop it first", s.dir)
+	}
+	s.port = running.port
+	ctx, cancel := context.WithTimeout(ctx, connectLimit)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.socketURL("postgres"))
+	if err != nil {
+		return false, nil
+	}
+	return true, conn.Close(ctx)
 }
 
 // initialise returns the binaries to use, and makes the data directory unless there is one. It is made under

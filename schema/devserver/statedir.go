@@ -21,10 +21,6 @@ func DefaultDir() (string, error) {
 	if dir := os.Getenv("REPRISE_HOME"); dir != "" {
 		return filepath.Abs(dir)
 	}
-	account, err := serverAccount()
-	if err != nil {
-		return "", err
-	}
 	var choices []string
 	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
 		choices = append(choices, filepath.Join(state, "reprise"))
@@ -36,6 +32,14 @@ func DefaultDir() (string, error) {
 		choices = append(choices, "/var/lib/reprise")
 	} else {
 		choices = append(choices, fmt.Sprintf("/var/tmp/reprise-%d", os.Geteuid()))
+	}
+	return firstUsable(choices)
+}
+
+func firstUsable(choices []string) (string, error) {
+	account, err := serverAccount()
+	if err != nil {
+		return "", err
 	}
 	var problems []error
 	for _, dir := range choices {
