@@ -111,6 +111,9 @@ func migrationPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, erro
 				return err
 			}
 		}
+		if behindPooler(conn.Config()) {
+			return nil // the settings would stay with the pooler's connection, for others to find
+		}
 		_, err := conn.Exec(ctx, "set statement_timeout = 0; set lock_timeout = '"+lockPatience+"'", pgx.QueryExecModeSimpleProtocol)
 		return err
 	}

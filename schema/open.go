@@ -3,11 +3,15 @@ package schema
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -47,9 +51,20 @@ func Open(ctx context.Context, url string, options Options) (*pgxpool.Pool, erro
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
+		if refusesParameters(err) {
+			err = fmt.Errorf("%w: is this a pooler? Then add default_query_exec_mode=exec to the database URL", err)
+		}
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
 	return pool, nil
+}
+
+// refusesParameters recognizes what a pooler says to settings in the start-up packet. It says so under the
+// code of a protocol violation, which others use too.
+func refusesParameters(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && pgErr.Code == pgerrcode.ProtocolViolation &&
+		strings.Contains(pgErr.Message, "startup parameter")
 }
 
 func (o Options) apply(config *pgxpool.Config) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"reprise.dev/reprise/schema"
 	"reprise.dev/reprise/schema/pgtest"
@@ -114,6 +116,31 @@ func TestAPoolerIsSentNoParameterThatItRefuses(t *testing.T) {
 		if name != "application_name" && name != "timezone" {
 			t.Errorf("the start-up packet holds %s", name)
 		}
+	}
+}
+
+func TestAPoolerThatRefusesParametersIsExplained(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		pooler := pgproto3.NewBackend(conn, conn)
+		if _, err := pooler.ReceiveStartupMessage(); err != nil {
+			return
+		}
+		pooler.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "08P01", Message: "unsupported startup parameter: statement_timeout"})
+		_ = pooler.Flush() // a lost reply fails the test anyway
+	}()
+	_, err = schema.Open(t.Context(), "postgres://u@"+listener.Addr().String()+"/d?sslmode=disable", schema.Options{})
+	if err == nil || !strings.Contains(err.Error(), "add default_query_exec_mode=exec") {
+		t.Errorf("got %v, want the remedy", err)
 	}
 }
 

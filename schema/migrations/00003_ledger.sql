@@ -9,6 +9,7 @@ alter table efeito_aplicado
     add column tentativa_em          timestamptz, -- when the current attempt reserved
     add column ao_falhar             text check (ao_falhar in ('liberar', 'manter', 'consultar')), -- the policy at reservation
     add column pode_ter_saido        boolean not null default true,  -- a request may have reached the provider
+    add column saiu_antes            boolean not null default false, -- an earlier attempt than the current one may have
     add column livre                 boolean not null default false, -- reserved, but given back: anybody may retake it
     add column reenvio               boolean not null default false, -- a person allowed one more send of this content
     add column conteudo              jsonb,       -- what was, or was about to be, sent

@@ -77,6 +77,15 @@ alter table reprocessamento_diff
     add column antes_versao  bigint,
     add column depois_versao bigint;
 
+-- What a simulation computed, before it is compared with the state in one statement. Rows are only appended,
+-- in the transaction that moves the checkpoint, and are removed when the diff is made.
+create table reprocessamento_simulado (
+    execucao_id text not null,
+    pedido_id   text not null,
+    versao      bigint not null,
+    depois      bigint not null
+);
+
 -- Events that could not be processed.
 create table reprocessamento_falha (
     execucao_id text not null,
