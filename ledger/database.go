@@ -1,0 +1,53 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// bounded gives a database call its deadline.
+func (l *Ledger) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, l.StatementTimeout)
+}
+
+// permanent reports whether the database rejected a statement for what it says, so that repeating it is
+// useless. Everything else passes: no connection, a lost reply, a shutdown, a deadlock, a full disk, and the
+// plan of a cached statement that a migration made obsolete.
+func permanent(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return false
+	}
+	if pg.Code == pgerrcode.FeatureNotSupported {
+		return !strings.Contains(pg.Message, "cached plan")
+	}
+	return pgerrcode.IsDataException(pg.Code) || pgerrcode.IsCardinalityViolation(pg.Code) ||
+		pgerrcode.IsIntegrityConstraintViolation(pg.Code) || pgerrcode.IsSyntaxErrororAccessRuleViolation(pg.Code) ||
+		pgerrcode.IsProgramLimitExceeded(pg.Code) || pgerrcode.IsInvalidAuthorizationSpecification(pg.Code) ||
+		pgerrcode.IsInvalidCatalogName(pg.Code)
+}
+
+// collect runs a query and reads all its rows with scan. It is planned anew each time, with the table as large
+// as it is now: a plan from when the ledger was small would read all of it.
+func collect[T any](ctx context.Context, l *Ledger, sql string, scan pgx.RowToFunc[T], args ...any) ([]T, error) {
+	ctx, cancel := l.bounded(ctx)
+	defer cancel()
+	rows, err := l.pool.Query(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
