@@ -28,15 +28,6 @@ func (e *Engine) finish(ctx context.Context, a FinishArgs) error {
 	if err != nil || again {
 		return err
 	}
-	if r.Mode == Simulate {
-		h, err := e.handlers.Get(r.Handler)
-		if err != nil {
-			return err
-		}
-		if _, err := e.pool.Exec(ctx, h.State().Settle, r.ID); err != nil {
-			return fmt.Errorf("settle the diff of %s: %w", r.ID, err)
-		}
-	}
 	return e.conclude(ctx, r, open)
 }
 
@@ -52,7 +43,8 @@ const gapCountSQL = `
 // open then is returned, in words.
 func (e *Engine) waitForGaps(ctx context.Context, r Replay) (open string, err error) {
 	var missing int64
-	if err := e.pool.QueryRow(ctx, gapCountSQL, r.ID).Scan(&missing); err != nil {
+	err = e.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, gapCountSQL, r.ID).Scan(&missing) })
+	if err != nil {
 		return "", fmt.Errorf("count gaps of %s: %w", r.ID, err)
 	}
 	if missing == 0 {
@@ -115,7 +107,9 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 			last = scopeLast
 		}
 		var all, inside, lo, hi int64
-		err := e.pool.QueryRow(ctx, recountSQL, append(scopeArgs(r.Scope, first, last), p.First, p.Last)...).Scan(&all, &inside, &lo, &hi)
+		err := e.patiently(ctx, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, recountSQL, append(scopeArgs(r.Scope, first, last), p.First, p.Last)...).Scan(&all, &inside, &lo, &hi)
+		})
 		if err != nil {
 			return false, fmt.Errorf("recount partition %d of %s: %w", p.Index, r.ID, err)
 		}
@@ -164,10 +158,19 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 
 // conclude writes the account and the final state.
 func (e *Engine) conclude(ctx context.Context, r Replay, openGaps string) error {
-	return pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+	return e.patiently(ctx, func(tx pgx.Tx) error {
 		now, err := lockReplay(ctx, tx, r.ID)
 		if err != nil || now.State != Running || now.Generation != r.Generation {
 			return err
+		}
+		if r.Mode == Simulate {
+			h, err := e.handlers.Get(r.Handler)
+			if err != nil {
+				return err
+			}
+			if err := makeDiff(ctx, tx, h.State(), r.ID); err != nil {
+				return err
+			}
 		}
 		s, err := e.summarize(ctx, tx, now)
 		if err != nil {

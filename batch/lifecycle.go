@@ -138,18 +138,15 @@ func (s *Store) ApprovalPreview(ctx context.Context, id, newID string) (Approval
 	return p, err
 }
 
-const driftSQL = `
-	select count(*) from reprocessamento_diff d
-	where d.execucao_id = $1 and not exists (
-		select 1 from comissao c where c.pedido_id = d.pedido_id
-			and c.valor_centavos is not distinct from d.antes and c.versao_evento is not distinct from d.antes_versao)
-		and not (d.antes is null and not exists (select 1 from comissao c where c.pedido_id = d.pedido_id))`
-
 // drift lists what moved since a simulation: state under its diff, events in its scope, the configured policy.
 func (s *Store) drift(ctx context.Context, r Replay) ([]string, error) {
+	h, err := s.handlers.Get(r.Handler)
+	if err != nil {
+		return nil, err
+	}
 	var drift []string
 	var moved int64
-	if err := s.pool.QueryRow(ctx, driftSQL, r.ID).Scan(&moved); err != nil {
+	if err := s.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, h.State().Drift, r.ID).Scan(&moved) }); err != nil {
 		return nil, fmt.Errorf("drift of %s: %w", r.ID, err)
 	}
 	if moved > 0 {
@@ -157,7 +154,10 @@ func (s *Store) drift(ctx context.Context, r Replay) ([]string, error) {
 	}
 	first, last := bounds(r.Scope)
 	var events int64
-	if err := s.pool.QueryRow(ctx, `select count(*) from evento_arquivado e where`+inScope, scopeArgs(r.Scope, first, last)...).Scan(&events); err != nil {
+	err = s.patiently(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `select count(*) from evento_arquivado e where`+inScope, scopeArgs(r.Scope, first, last)...).Scan(&events)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("drift of %s: %w", r.ID, err)
 	}
 	if r.Summary != nil && events != r.Summary.Events {

@@ -23,7 +23,7 @@ var errOverlap = errors.New("another apply works some of these positions")
 
 // plan freezes the scope of a replay, cuts it into partitions and hands them out, in one transaction.
 func (e *Engine) plan(ctx context.Context, id string, generation int) error {
-	err := pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+	err := e.patiently(ctx, func(tx pgx.Tx) error {
 		r, err := lockReplay(ctx, tx, id)
 		if err != nil {
 			return err

@@ -40,17 +40,29 @@ func newestOf(chunk []projected) standing {
 	return s
 }
 
-// simulateState writes what the chunk would change to the diff, and nothing else.
-func simulateState(ctx context.Context, tx pgx.Tx, t StateTable, execution string, chunk []projected) error {
+// simulateState keeps what the chunk would change. Appending is all that is done here: comparing with the state
+// is one statement at the end, for all orders and as of one snapshot.
+func simulateState(ctx context.Context, tx pgx.Tx, execution string, chunk []projected) error {
 	s := newestOf(chunk)
-	if len(s.orders) > 0 {
-		if _, err := tx.Exec(ctx, t.Simulate, execution, s.orders, s.values, s.versions); err != nil {
-			return fmt.Errorf("simulate state: %w", err)
-		}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"reprocessamento_simulado"}, []string{"execucao_id", "pedido_id", "versao", "depois"},
+		pgx.CopyFromSlice(len(s.orders), func(i int) ([]any, error) {
+			return []any{execution, s.orders[i], s.versions[i], s.values[i]}, nil
+		}))
+	if err != nil {
+		return fmt.Errorf("simulate state: %w", err)
 	}
-	for i := range chunk {
-		if chunk[i].fate == unprojected {
-			chunk[i].fate = written
+	return nil
+}
+
+// makeDiff turns what a simulation kept into its diff.
+func makeDiff(ctx context.Context, tx pgx.Tx, t StateTable, execution string) error {
+	for _, sql := range []string{
+		`delete from reprocessamento_diff where execucao_id = $1`,
+		t.Diff,
+		`delete from reprocessamento_simulado where execucao_id = $1`,
+	} {
+		if _, err := tx.Exec(ctx, sql, execution); err != nil {
+			return fmt.Errorf("make the diff of %s: %w", execution, err)
 		}
 	}
 	return nil

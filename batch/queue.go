@@ -232,6 +232,11 @@ const previewSQL = `
 		min(e.ocorrido_em), max(e.ocorrido_em), count(*) filter (where e.tipo = any($7))
 	from evento_arquivado e where` + inScope
 
+const registeredSQL = `
+	select count(*), count(*) filter (where f.estado = 'incerto')
+	from evento_arquivado e join efeito_aplicado f on f.chave = e.id || ':' || $7
+	where` + inScope
+
 // Preview says what a request would take, before it is queued.
 func (s *Store) Preview(ctx context.Context, q Request) (Preview, error) {
 	q, err := s.complete(q)
@@ -245,18 +250,19 @@ func (s *Store) Preview(ctx context.Context, q Request) (Preview, error) {
 	p := Preview{Request: q, UTCFrom: inUTC(q.Scope).From, UTCTo: inUTC(q.Scope).To}
 	first, last := bounds(q.Scope)
 	var wanted int64
-	err = s.pool.QueryRow(ctx, previewSQL, append(scopeArgs(q.Scope, first, last), h.Types())...).
-		Scan(&p.Events, &p.Orders, &p.First, &p.Last, &p.FirstAt, &p.LastAt, &wanted)
+	err = s.patiently(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, previewSQL, append(scopeArgs(q.Scope, first, last), h.Types())...).
+			Scan(&p.Events, &p.Orders, &p.First, &p.Last, &p.FirstAt, &p.LastAt, &wanted)
+	})
 	if err != nil {
 		return Preview{}, fmt.Errorf("preview: %w", err)
 	}
 	for _, kind := range h.Kinds() {
 		rule, known := policyOf(s.rules, kind)
 		k := KindPreview{Kind: kind, Rule: rule, Wanted: wanted}
-		err := s.pool.QueryRow(ctx, `
-			select count(*), count(*) filter (where f.estado = 'incerto')
-			from evento_arquivado e join efeito_aplicado f on f.chave = e.id || ':' || $7
-			where`+inScope, append(scopeArgs(q.Scope, first, last), kind)...).Scan(&k.Registered, &k.Uncertain)
+		err := s.patiently(ctx, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, registeredSQL, append(scopeArgs(q.Scope, first, last), kind)...).Scan(&k.Registered, &k.Uncertain)
+		})
 		if err != nil {
 			return Preview{}, fmt.Errorf("preview: effects %s: %w", kind, err)
 		}

@@ -187,7 +187,7 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 	defer cancel()
 	err = e.inTx(ctx, func(tx pgx.Tx) error {
 		if r.mode == Simulate {
-			if err := simulateState(ctx, tx, table, r.execution, chunk[:settled]); err != nil {
+			if err := simulateState(ctx, tx, r.execution, chunk[:settled]); err != nil {
 				return err
 			}
 		}

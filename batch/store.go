@@ -125,3 +125,14 @@ func (s *Store) Replays(ctx context.Context, limit int, before time.Time) ([]Rep
 	}
 	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (Replay, error) { return scanReplay(r) })
 }
+
+// patiently runs a transaction whose statements may take as long as the data demands: they read a whole scope.
+// Everything else is bounded by the pool's statement time-out.
+func (s *Store) patiently(ctx context.Context, fn func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `set local statement_timeout = '30min'`); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}

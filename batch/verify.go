@@ -41,7 +41,7 @@ func (e *Engine) Verify(ctx context.Context, h Handler, s Scope, watch func(even
 	const probe = "verify"
 	first, last := bounds(s)
 	// The handler's own simulation, in a transaction that is rolled back, is a set-based comparison in constant memory.
-	err := pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+	err := e.patiently(ctx, func(tx pgx.Tx) error {
 		after := first - 1
 		for {
 			chunk, _, err := readChunk(ctx, tx, h, s, after, last, 10_000)
@@ -51,7 +51,7 @@ func (e *Engine) Verify(ctx context.Context, h Handler, s Scope, watch func(even
 			if len(chunk) == 0 {
 				break
 			}
-			if err := simulateState(ctx, tx, h.State(), probe, chunk); err != nil {
+			if err := simulateState(ctx, tx, probe, chunk); err != nil {
 				return err
 			}
 			if err := e.checkEffects(ctx, chunk, &report); err != nil {
@@ -62,6 +62,9 @@ func (e *Engine) Verify(ctx context.Context, h Handler, s Scope, watch func(even
 			if watch != nil {
 				watch(report.Events)
 			}
+		}
+		if err := makeDiff(ctx, tx, h.State(), probe); err != nil {
+			return err
 		}
 		if err := tx.QueryRow(ctx, `
 			select count(*) from reprocessamento_diff where execucao_id = $1 and antes is distinct from depois`, probe).Scan(&report.WrongN); err != nil {
