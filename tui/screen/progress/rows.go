@@ -1,0 +1,42 @@
+package progress
+
+import (
+	"strconv"
+
+	"reprise.dev/reprise/tui/component/chart"
+	"reprise.dev/reprise/tui/component/heatmap"
+	"reprise.dev/reprise/tui/component/table"
+	"reprise.dev/reprise/tui/text"
+)
+
+// rows are the partitions as a table shows them.
+type rows struct{ *Model }
+
+func (r rows) Len() int        { return len(r.feed.Value.Partitions) }
+func (r rows) ID(i int) string { return strconv.Itoa(r.feed.Value.Partitions[i].Index) }
+
+func (r rows) Row(i int) table.Row {
+	e, p := r.env, r.feed.Value.Partitions[i]
+	t := e.Theme
+	symbol, style := heatmap.Look(t, stateOf(p))
+	owner := text.None
+	if p.Owner != "" {
+		owner = p.Owner
+	}
+	poison := t.Faint
+	if p.Counters.Poison > 0 {
+		poison = t.Bad
+	}
+	return table.Row{Cells: []table.Cell{
+		{Text: e.Int(int64(p.Index)), Style: t.Muted},
+		{Text: symbol, Style: style},
+		{Text: e.Percent(doneOf(p), p.Events), Style: t.Text},
+		{Bar: func(w int) string { return chart.Bar(t, doneOf(p), p.Events, w, style) }},
+		{Text: e.Int(p.Counters.Read), Style: t.Text},
+		{Text: e.Int(p.Events), Style: t.Muted},
+		{Text: e.Int(p.First) + "–" + e.Int(p.Last), Style: t.Muted},
+		{Text: e.Int(p.Position), Style: t.Text},
+		{Text: e.Int(p.Counters.Poison), Style: poison},
+		{Text: owner, Style: t.Accent},
+	}}
+}

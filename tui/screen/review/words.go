@@ -1,0 +1,32 @@
+package review
+
+import (
+	"strings"
+
+	"reprise.dev/reprise/ledger"
+	"reprise.dev/reprise/tui/text"
+)
+
+// policy says what a failure of this effect leads to.
+func (m *Model) policy(p ledger.OnFailure) string {
+	switch p {
+	case ledger.Release:
+		return m.env.S(text.RuleRelease)
+	case ledger.Keep:
+		return m.env.S(text.RuleKeep)
+	case ledger.LookUp:
+		return m.env.S(text.RuleLookUp)
+	}
+	return text.Clean(string(p))
+}
+
+// reason explains a machine-readable reason, if it is one that is known here.
+func (m *Model) reason(r string) string {
+	if explained, ok := text.Reasons[r]; ok {
+		return ": " + m.env.S(explained)
+	}
+	if status, ok := strings.CutPrefix(r, "resposta-"); ok {
+		return ": " + m.env.S(text.ReasonStatus, text.Clean(status))
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+// Package schedule is the screen of what fires when, and of the processes that make it happen.
+package schedule
+
+import (
+	"context"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"reprise.dev/reprise/batch"
+	"reprise.dev/reprise/tui/component/paged"
+	"reprise.dev/reprise/tui/component/table"
+	"reprise.dev/reprise/tui/feed"
+	"reprise.dev/reprise/tui/screen"
+	"reprise.dev/reprise/tui/text"
+)
+
+// Source is what the screen reads.
+type Source interface {
+	// Firings lists slots, newest first (ties by task), after the given one (nil: from the newest).
+	Firings(ctx context.Context, limit int, after *batch.Firing) ([]batch.Firing, error)
+	NextFirings() []batch.NextFiring
+	Hosts(ctx context.Context) ([]batch.Host, error)
+}
+
+const page = 60
+
+// Model is the screen.
+type Model struct {
+	env    *screen.Env
+	source Source
+	list   *paged.List[batch.Firing]
+	table  table.Table
+	hosts  *feed.Feed[[]batch.Host]
+	next   *feed.Feed[[]batch.NextFiring]
+}
+
+// New makes the screen.
+func New(env *screen.Env, source Source) *Model {
+	m := &Model{env: env, source: source}
+	m.list = paged.New(env.Ctx, page, func(ctx context.Context, after *batch.Firing, _ bool, limit int) ([]batch.Firing, error) {
+		return source.Firings(ctx, limit, after)
+	}, nil)
+	m.hosts = feed.New(env.Ctx, source.Hosts)
+	m.next = feed.New(env.Ctx, func(context.Context) ([]batch.NextFiring, error) { return source.NextFirings(), nil })
+	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.FiringsEmpty), Columns: []table.Column{
+		{Title: env.S(text.ColSlot), Width: 24},
+		{Title: env.S(text.ColTask), Width: 12, Grow: 1, Max: 28},
+		{Title: env.S(text.ColState), Width: 12},
+		{Title: env.S(text.ColTook), Width: 8, Right: true, Keep: 1},
+		{Title: env.S(text.ColLate), Width: 8, Right: true, Keep: 3},
+		{Title: env.S(text.ColHost), Width: 14, Grow: 1, Max: 28, Keep: 4},
+		{Title: env.S(text.ColDetail), Width: 10, Grow: 4, Keep: 2},
+	}}
+	return m
+}
+
+// ID names the screen.
+func (m *Model) ID() screen.ID { return screen.Schedule }
+
+// Subject is nothing: the screen is about all schedules.
+func (m *Model) Subject() string { return "" }
+
+// Pollers are the slots, the hosts and the next firings.
+func (m *Model) Pollers() []feed.Poller { return []feed.Poller{m.list.Poller(), m.hosts, m.next} }
+
+// Live is true while something fires within the minute: then seconds are counted.
+func (m *Model) Live() bool {
+	for _, n := range m.next.Value {
+		if left := n.Next.Sub(m.env.Now()); left > 0 && left < time.Minute {
+			return true
+		}
+	}
+	return false
+}
+
+// Back has nothing to leave.
+func (m *Model) Back() bool { return false }
+
+// Keys are those of a list.
+func (m *Model) Keys() []key.Binding {
+	k := m.env.Keys
+	return []key.Binding{k.Up, k.Down, k.PageDown, k.Top, k.Bottom}
+}
+
+// Update takes keys and what was read.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if m.list.Accept(msg) {
+		m.table.Sync(rows{m})
+		return nil
+	}
+	if m.hosts.Accept(msg) || m.next.Accept(msg) {
+		return nil
+	}
+	if msg, ok := msg.(tea.KeyMsg); ok {
+		cmd, _ := screen.Scroll(m.env.Keys, msg, &m.table, rows{m}, m.list, m.env.Local())
+		return cmd
+	}
+	return nil
+}
