@@ -15,7 +15,7 @@ import (
 )
 
 // printable makes text from data safe to print: no byte of an event drives the terminal, and a line stays one line.
-func printable(s string) string { return text.Sanitize(s) }
+func printable(s string) string { return text.CleanLine(s) }
 
 // onTerminal reports whether a file is a terminal that understands cursor movement.
 func onTerminal(f *os.File) bool {

@@ -257,9 +257,9 @@ func gapText(gaps []batch.Gap, all int64) string {
 
 func newReplayDiff(a *app) *cobra.Command {
 	var (
-		q              batch.DiffQuery
-		sort, export   string
-		told, totals   bool
+		q            batch.DiffQuery
+		sort, export string
+		told, totals bool
 	)
 	c := &cobra.Command{
 		Use: "diff ID", Short: "Show or export what a replay changes, or would change", Args: cobra.ExactArgs(1),

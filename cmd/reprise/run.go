@@ -24,10 +24,7 @@ func newRun(a *app) *cobra.Command {
 				return err
 			}
 			if !once {
-				schedules, err := a.schedules(engine.Store)
-				if err != nil {
-					return err
-				}
+				schedules := a.config.OpenSchedules(engine.Store)
 				stop, err := a.serveMetrics(engine)
 				if err != nil {
 					return err

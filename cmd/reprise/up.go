@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -60,15 +61,15 @@ func newDown(*app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			pid, running := server.Running(cmd.Context())
-			if !running {
+			err = server.Stop(cmd.Context())
+			if errors.Is(err, devserver.ErrNotRunning) {
 				fmt.Fprintln(cmd.OutOrStdout(), "development server is not running")
 				return nil
 			}
-			if err := server.Stop(cmd.Context()); err != nil {
+			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "development server stopped (process %d); its data stays in %s\n", pid, server.Dir())
+			fmt.Fprintf(cmd.OutOrStdout(), "development server stopped; its data stays in %s\n", server.Dir())
 			return nil
 		},
 	}
