@@ -39,24 +39,29 @@ const (
 
 func (o outcome) settled() bool { return o > pending }
 
-// tasksOf lists what the chunk's events want, in the order of the log; effects that the policy rules out are
-// decided at once.
+// ruledOut is the outcome of an effect that the policy decides by itself, or undecided.
+func ruledOut(rule Rule, p *projected) outcome {
+	switch {
+	case rule.Mode != ModeApply:
+		return suppressed
+	case rule.When == WhenWritten && p.fate == newer:
+		return superseded
+	}
+	return undecided
+}
+
+// tasksOf lists what the chunk's events want and the policy does not rule out, in the order of the log.
 func tasksOf(execution string, rules map[string]Rule, chunk []projected) []task {
 	var tasks []task
 	for i := range chunk {
 		p := &chunk[i]
 		for _, w := range p.effects {
 			rule, _ := policyOf(rules, w.Kind)
-			t := task{event: i, rule: rule, effect: ledger.Effect{
-				EventID: p.id, Kind: w.Kind, Execution: execution, Content: w.Content, Policy: rule.Policy,
-			}}
-			switch {
-			case rule.Mode != ModeApply:
-				t.outcome = suppressed
-			case rule.When == WhenWritten && p.fate == newer:
-				t.outcome = superseded
+			if ruledOut(rule, p) == undecided {
+				tasks = append(tasks, task{event: i, rule: rule, effect: ledger.Effect{
+					EventID: p.id, Kind: w.Kind, Execution: execution, Content: w.Content, Policy: rule.Policy,
+				}})
 			}
-			tasks = append(tasks, t)
 		}
 	}
 	return tasks
@@ -292,9 +297,9 @@ func (e *Engine) simulateEffects(ctx context.Context, tasks []task) error {
 	return nil
 }
 
-// count adds what became of one task.
-func (c *EffectCounters) count(t *task) {
-	switch t.outcome {
+// count adds what became of one effect.
+func (c *EffectCounters) count(o outcome) {
+	switch o {
 	case applied:
 		c.Applied++
 	case registered:
@@ -309,9 +314,6 @@ func (c *EffectCounters) count(t *task) {
 		c.Superseded++
 	default:
 		c.Pending++
-	}
-	if t.status.Differs {
-		c.Differs++
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"reprise.dev/reprise/schema/failpoint"
 )
 
 // finish accounts for a replay whose partitions are all done. It counts the archive in scope again; what became
@@ -28,6 +30,7 @@ func (e *Engine) finish(ctx context.Context, a FinishArgs) error {
 	if err != nil || again {
 		return err
 	}
+	failpoint.Hit(failpoint.BeforeConclude)
 	return e.conclude(ctx, r, open)
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"reprise.dev/reprise/schema/failpoint"
 )
 
 // cutSQL cuts the events in scope into $7 runs of equal length, in the order of the log. Counting beats cutting
@@ -87,6 +89,7 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 		}
 		return notify(ctx, tx, id)
 	})
+	failpoint.Hit(failpoint.AfterPlan)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == pgerrcode.ExclusionViolation {
 		return errOverlap

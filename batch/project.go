@@ -43,11 +43,17 @@ func newestOf(chunk []projected) standing {
 // simulateState keeps what the chunk would change. Appending is all that is done here: comparing with the state
 // is one statement at the end, for all orders and as of one snapshot.
 func simulateState(ctx context.Context, tx pgx.Tx, execution string, chunk []projected) error {
-	s := newestOf(chunk)
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"reprocessamento_simulado"}, []string{"execucao_id", "pedido_id", "versao", "depois"},
-		pgx.CopyFromSlice(len(s.orders), func(i int) ([]any, error) {
-			return []any{execution, s.orders[i], s.versions[i], s.values[i]}, nil
-		}))
+	next := 0
+	row := func() ([]any, error) {
+		for ; next < len(chunk); next++ {
+			if p := &chunk[next]; p.fate != passed && p.fate != poison {
+				next++
+				return []any{execution, p.order, p.version, p.value}, nil
+			}
+		}
+		return nil, nil
+	}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"reprocessamento_simulado"}, []string{"execucao_id", "pedido_id", "versao", "depois"}, pgx.CopyFromFunc(row))
 	if err != nil {
 		return fmt.Errorf("simulate state: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"reprise.dev/reprise/schema/failpoint"
 )
 
 // run is what a slice knows of its replay, and how it learns that it must stop.
@@ -158,6 +160,7 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 			return "", err
 		}
 	}
+	failpoint.Hit(failpoint.AfterState)
 	tasks := tasksOf(r.execution, r.rules, chunk)
 	if r.mode == Apply {
 		why, err = e.applyEffects(ctx, r, tasks)
@@ -173,7 +176,7 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 		final = false
 	}
 	next := *c
-	next.counters = c.counters.Plus(account(chunk[:settled], tasks))
+	next.counters = c.counters.Plus(account(r.rules, chunk[:settled], tasks))
 	switch {
 	case final:
 		next.position = c.last
@@ -197,11 +200,13 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 		if err := recordDivergence(ctx, tx, r.execution, chunk, tasks); err != nil {
 			return err
 		}
+		failpoint.Hit(failpoint.BeforeCheckpoint)
 		return e.moveCheckpoint(ctx, tx, r, next, final)
 	})
 	if err != nil {
 		return "", err
 	}
+	failpoint.Hit(failpoint.AfterCheckpoint)
 	*c = next
 	return why, nil
 }
@@ -243,7 +248,7 @@ func settledPrefix(chunk []projected, tasks []task) (int, []task) {
 }
 
 // account counts what became of settled events and their effects.
-func account(chunk []projected, tasks []task) Counters {
+func account(rules map[string]Rule, chunk []projected, tasks []task) Counters {
 	c := Counters{Effects: map[string]EffectCounters{}}
 	for i := range chunk {
 		c.Read++
@@ -262,10 +267,21 @@ func account(chunk []projected, tasks []task) Counters {
 		if chunk[i].differs {
 			c.OtherMode++
 		}
+		for _, w := range chunk[i].effects {
+			rule, _ := policyOf(rules, w.Kind)
+			if o := ruledOut(rule, &chunk[i]); o != undecided {
+				kind := c.Effects[w.Kind]
+				kind.count(o)
+				c.Effects[w.Kind] = kind
+			}
+		}
 	}
 	for i := range tasks {
 		kind := c.Effects[tasks[i].effect.Kind]
-		kind.count(&tasks[i])
+		kind.count(tasks[i].outcome)
+		if tasks[i].status.Differs {
+			kind.Differs++
+		}
 		c.Effects[tasks[i].effect.Kind] = kind
 	}
 	return c

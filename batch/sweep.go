@@ -11,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"reprise.dev/reprise/ledger"
+	"reprise.dev/reprise/schema/failpoint"
 )
 
 // SweepReport says what one sweep did.
@@ -42,6 +43,7 @@ func (e *Engine) Sweep(ctx context.Context) (SweepReport, error) {
 		}
 		group.Go(func() {
 			defer func() { <-places }()
+			failpoint.Hit(failpoint.MidSweep)
 			ended, why, err := e.redrive(ctx, row)
 			mu.Lock()
 			defer mu.Unlock()
@@ -194,6 +196,7 @@ func (s *Store) Decide(ctx context.Context, l *ledger.Ledger, d ledger.Decision)
 	if err := tx.Commit(ctx); err != nil {
 		return rec, fmt.Errorf("decide %s: %w", d.Key, err)
 	}
+	failpoint.Hit(failpoint.AfterDecision)
 	return rec, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"reprise.dev/reprise/schema/failpoint"
 )
 
 // Call makes one attempt at the provider: at most one request on the wire, within the context's deadline. Its
@@ -93,7 +95,9 @@ func (l *Ledger) attempt(ctx context.Context, r Reservation, call Call) (Outcome
 			break
 		}
 		var answer json.RawMessage
+		failpoint.Hit(failpoint.AfterReserve)
 		answer, failure = l.callOnce(ctx, r, left, call)
+		failpoint.Hit(failpoint.AfterCall)
 		if failure == nil {
 			return l.applied(ctx, r, answer)
 		}
@@ -128,7 +132,9 @@ func (l *Ledger) applied(ctx context.Context, r Reservation, answer json.RawMess
 	out := Outcome{
 		Status: Status{Standing: AlreadyDone, Execution: r.Execution, Result: Applied}, Did: DidApply, Answer: answer, Attempt: r.Attempt,
 	}
-	return out, l.Complete(ctx, r, answer)
+	err := l.Complete(ctx, r, answer)
+	failpoint.Hit(failpoint.AfterRecord)
+	return out, err
 }
 
 // failed records a failure after which something left.

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+
+	"reprise.dev/reprise/schema/failpoint"
 )
 
 // Reservation is the right to make one attempt. It is the caller's until the ledger's sweep age; who cannot
@@ -182,6 +184,7 @@ func (l *Ledger) reserveOnce(p Policy, part []*reserving) error {
 		tokens[i], contents[i], hashes[i] = q.r.token, string(q.r.Content), q.hash
 		byKey[keys[i]] = q
 	}
+	failpoint.Hit(failpoint.BeforeReserve)
 	ctx, cancel := l.bounded(context.Background())
 	defer cancel()
 	rows, err := l.pool.Query(ctx, reserveSQL, keys, events, kinds, executions, tokens, contents, hashes,
