@@ -175,6 +175,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case screen.Show:
 		a.modals = append(a.modals, msg.Modal)
+		a.toasts.Clear()
 		return nil
 	case screen.Toast:
 		a.toasts.Add(toast.Message(msg), a.env.Local())

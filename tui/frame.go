@@ -4,6 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/x/ansi"
+
 	"reprise.dev/reprise/tui/layout"
 	"reprise.dev/reprise/tui/screen"
 	"reprise.dev/reprise/tui/text"
@@ -52,12 +55,21 @@ func (a *app) draw() layout.Block {
 	body := layout.Fit(a.screen().View(w, room), w, room)
 	for i, m := range a.modals {
 		if i == len(a.modals)-1 {
-			body = layout.Center(body, m.View(w-2, room))
+			body = layout.Center(a.dimmed(body), m.View(w-2, room))
 		}
 	}
 	body = a.toasts.Over(a.env.Theme, body, w)
 	out = append(out, body...)
 	return layout.Fit(append(out, a.footer(w)), w, h)
+}
+
+// dimmed is what lies behind a dialog.
+func (a *app) dimmed(b layout.Block) layout.Block {
+	out := make(layout.Block, len(b))
+	for i, line := range b {
+		out[i] = a.env.Theme.Faint.Render(ansi.Strip(line))
+	}
+	return out
 }
 
 // small says in the window what is wrong with it, however small.
@@ -74,29 +86,30 @@ func (a *app) small(w, h int) layout.Block {
 func (a *app) header(w int) string {
 	e, o := a.env, a.opts
 	t := e.Theme
-	left := t.Header.Render(" Reprise ")
-	if o.Version != "" {
-		left += t.HeaderMuted.Render(text.Clean(o.Version) + " ")
+	right := " " + e.ShortClock(e.Now()) + " "
+	name := " Reprise "
+	room := w - text.Width(name) - text.Width(right)
+	facts := ""
+	add := func(fact string) { // the first facts matter most: which database, as whom
+		if more := facts + "  " + t.Dot + "  " + fact; facts == "" && fact != "" {
+			facts = text.Truncate(fact, room)
+		} else if fact != "" && text.Width(more) <= room {
+			facts = more
+		}
 	}
-	var facts []string
 	if o.Database != "" {
-		facts = append(facts, text.Clean(o.Database)+"@"+text.Clean(o.Server))
+		add(text.Clean(o.Database) + "@" + text.Clean(o.Server))
 	}
 	if o.Role != "" {
-		facts = append(facts, e.S(text.HeadRole, text.Clean(o.Role)))
+		add(e.S(text.HeadRole, text.Clean(o.Role)))
 	}
 	if o.Host != "" {
-		facts = append(facts, text.Clean(o.Host))
+		add(text.Clean(o.Host))
 	}
-	if len(facts) > 0 {
-		left += t.HeaderMuted.Render(" " + strings.Join(facts, "  "+t.Dot+"  "))
+	if o.Version != "" {
+		add(text.Clean(o.Version))
 	}
-	right := t.Header.Render(" " + e.ShortClock(e.Now()) + " ")
-	gap := w - text.Width(left) - text.Width(right)
-	if gap < 0 {
-		return text.Pad(text.Truncate(left, w-text.Width(right))+right, w)
-	}
-	return left + t.Header.Render(strings.Repeat(" ", gap)) + right
+	return t.Header.Render(name) + t.HeaderMuted.Render(text.Pad(facts, room)) + t.Header.Render(right)
 }
 
 // tabs name the screens; at their right is what the current one is about.
@@ -118,11 +131,11 @@ func (a *app) tabs(w int) string {
 			b.WriteString(t.TabActive.Render(" " + name + " "))
 		}
 	}
-	subject := ""
-	if s := a.screen().Subject(); s != "" {
-		subject = t.Accent.Render(text.Truncate(text.Clean(s), max(w-text.Width(b.String())-2, 0))) + " "
+	subject := text.Clean(a.screen().Subject())
+	if text.Width(subject) > w-text.Width(b.String())-2 { // the screen's own title names it too
+		subject = ""
 	}
-	return layout.Ends(b.String(), subject, w)
+	return layout.Ends(b.String(), t.Accent.Render(subject)+" ", w)
 }
 
 func (a *app) uncertain() int64 {
@@ -168,7 +181,11 @@ func (a *app) footer(w int) string {
 		hints = a.modals[len(a.modals)-1].Keys()
 		return text.Pad(hintLine(e, hints, w), w)
 	}
-	tail := hintLine(e, append(k.Everywhere()[1:2:2], k.Command, k.Quit), w)
+	everywhere := []key.Binding{k.Help, k.Command, k.Quit}
+	if w < 110 {
+		everywhere = everywhere[:1]
+	}
+	tail := hintLine(e, everywhere, w)
 	head := hintLine(e, hints, max(w-text.Width(tail)-2, 0))
 	return layout.Ends(head, tail, w)
 }

@@ -16,11 +16,11 @@ func hintLine(e *screen.Env, bindings []key.Binding, w int) string {
 	line, used := "", 0
 	for _, b := range bindings {
 		h := b.Help()
-		size := text.Width(h.Key) + text.Width(h.Desc) + 4
+		size := text.Width(h.Key) + text.Width(h.Desc) + 3
 		if used+size > w {
 			break
 		}
-		line += " " + e.Theme.Key.Render(h.Key) + " " + e.Theme.Muted.Render(h.Desc) + "  "
+		line += " " + e.Theme.Key.Render(h.Key) + " " + e.Theme.Muted.Render(h.Desc) + " "
 		used += size
 	}
 	return line
@@ -73,11 +73,12 @@ func (h *help) View(w, hgt int) layout.Block {
 	inner := w - 4
 	var lines layout.Block
 	if w >= 90 {
-		half := (inner - 3) / 2
-		left := append(h.group(h.groups[0], half), append(layout.Block{""}, h.group(h.groups[2], half)...)...)
-		right := append(h.group(h.groups[1], half), append(layout.Block{""}, h.group(h.groups[3], half)...)...)
+		const narrow = 32
+		wide := inner - narrow - 4
+		left := append(h.group(h.groups[0], narrow), append(layout.Block{""}, h.group(h.groups[2], narrow)...)...)
+		right := append(h.group(h.groups[1], wide), append(layout.Block{""}, h.group(h.groups[3], wide)...)...)
 		n := max(len(left), len(right))
-		lines = layout.Beside("   ", layout.Fit(left, half, n), layout.Fit(right, half, n))
+		lines = layout.Beside("   ", layout.Fit(left, narrow, n), layout.Fit(right, wide, n))
 	} else {
 		for i, g := range h.groups {
 			if i > 0 {
@@ -102,7 +103,7 @@ func (h *help) group(g group, w int) layout.Block {
 	}
 	if g.commands {
 		for _, c := range commands {
-			line(c.usage, e.S(c.help), 30)
+			line(c.usage, e.S(c.help), 28)
 		}
 	}
 	return out

@@ -120,7 +120,7 @@ func (s *Store) Progress(ctx context.Context, id string) (batch.Progress, error)
 		if i == r.Partitions-1 {
 			part.Events += *r.Events - each*int64(r.Partitions)
 		}
-		done := min(max(share*float64(r.Partitions)*1.06-float64(i)+rng.Float64()*1.5, 0), 1)
+		done := min(max((share*float64(r.Partitions)*1.06-float64(i))/9+0.5+rng.Float64()*0.2, 0), 1)
 		if share == 1 {
 			done = 1
 		}

@@ -20,7 +20,7 @@ type Map struct {
 	// Diff
 	Sort, Reverse, Show, History, Told, Export key.Binding
 	// Review
-	Confirm, Resend, Discard, Mark, MarkAll, Unmark, Kind, Pager key.Binding
+	Confirm, Resend, Discard, Mark, MarkAll, Unmark, Kind, Item, Pager key.Binding
 	// In forms
 	Next, Previous, Submit, Choose, Dismiss, Yes, No key.Binding
 }
@@ -76,6 +76,7 @@ func New(p *text.Printer) *Map {
 		MarkAll: b("A", text.KeyMarkAll, "A"),
 		Unmark:  b("u", text.KeyUnmark, "u"),
 		Kind:    b("K", text.KeyKind, "K"),
+		Item:    b("← →", text.KeyItem, "left", "right", "h", "l"),
 		Pager:   b("o", text.KeyPager, "o"),
 
 		Next:     b("tab", text.KeyNext, "tab", "down"),

@@ -62,7 +62,11 @@ func (f *Facts) Add(label text.M, value string, style ...theme.Style) *Facts {
 	if len(style) > 0 {
 		s = style[0]
 	}
-	f.rows = append(f.rows, fact{f.env.S(label), value, s})
+	name := f.env.S(label)
+	if name != "UTC" { // titles of columns serve as labels too
+		name = strings.ToLower(name)
+	}
+	f.rows = append(f.rows, fact{name, value, s})
 	return f
 }
 
@@ -147,7 +151,7 @@ func (e *Env) Scope(s batch.Scope) string {
 		if loc, err := time.LoadLocation(s.Zone); s.Zone != "" && err == nil {
 			zone = text.NewPrinter(e.Language, loc)
 		}
-		parts = append(parts, zone.Minute(*s.From)+" "+e.Theme.Right+" "+zone.Minute(*s.To))
+		parts = append(parts, e.window(zone, *s.From, *s.To))
 	}
 	if s.FirstPos != nil && s.LastPos != nil {
 		parts = append(parts, e.S(text.ScopePositions, e.Int(*s.FirstPos), e.Int(*s.LastPos)))
@@ -162,6 +166,15 @@ func (e *Env) Scope(s batch.Scope) string {
 		return text.None
 	}
 	return strings.Join(parts, " "+e.Theme.Dot+" ")
+}
+
+// window writes a window of time; one that is a whole day is said as a day.
+func (e *Env) window(zone *text.Printer, from, to time.Time) string {
+	day := from.In(zone.Zone)
+	if h, m, s := day.Clock(); h+m+s == 0 && day.AddDate(0, 0, 1).Equal(to) {
+		return e.S(text.ScopeDay, zone.Day(from))
+	}
+	return zone.Minute(from) + " " + e.Theme.Right + " " + zone.Minute(to)
 }
 
 // ScopeUTC is the scope's window as UTC instants, or "".

@@ -100,7 +100,7 @@ func (e *Env) effectsInWords(effects map[string]batch.EffectCounters, kinds []st
 		room := max(w-names-1, 8)
 		for _, o := range columns {
 			n := o.count(effects[kind])
-			if n == 0 && !o.always {
+			if n == 0 {
 				continue
 			}
 			piece := o.symbol + " " + e.Int(n) + " " + e.S(o.label)
@@ -113,12 +113,11 @@ func (e *Env) effectsInWords(effects map[string]batch.EffectCounters, kinds []st
 				line += "  "
 				used += 2
 			}
-			style := o.style
-			if n == 0 {
-				style = e.Theme.Muted
-			}
-			line += style.Render(piece)
+			line += o.style.Render(piece)
 			used += size
+		}
+		if used == 0 {
+			line = e.Theme.Muted.Render(text.None)
 		}
 		out = append(out, text.Pad(lead+line, w))
 	}

@@ -23,13 +23,13 @@ var (
 	TooSmall        = M{"window too small: %d×%d", "janela pequena demais: %d×%d"}
 	TooSmallNeeds   = M{"needs at least %d×%d", "precisa de ao menos %d×%d"}
 	TooSmallQuit    = M{"q quits", "q sai"}
-	BannerAway      = M{"The database does not answer", "O banco não responde"}
+	BannerAway      = M{"Database away", "Banco fora do ar"}
 	BannerFailed    = M{"Reading failed", "A leitura falhou"}
-	BannerStale     = M{"showing what was read %s ago", "mostrando o que foi lido há %s"}
+	BannerStale     = M{"as of %s ago", "como estava há %s"}
 	BannerNothing   = M{"nothing was read yet", "nada foi lido ainda"}
-	BannerRetry     = M{"next try in %s", "nova tentativa em %s"}
-	BannerTrying    = M{"trying again", "tentando de novo"}
-	BannerBack      = M{"The database answers again.", "O banco voltou a responder."}
+	BannerRetry     = M{"retry in %s", "tenta em %s"}
+	BannerTrying    = M{"retrying", "tentando"}
+	BannerBack      = M{"The database is back.", "O banco voltou."}
 	UnknownCommand  = M{"Unknown command %s. Tab completes; ? helps.", "Comando desconhecido %s. Tab completa; ? ajuda."}
 	NothingToFilter = M{"There is nothing to filter on this screen.", "Não há o que filtrar nesta tela."}
 	HelpTitle       = M{"Keys", "Teclas"}
@@ -66,7 +66,7 @@ var (
 	ColRead        = M{"READ", "LIDOS"}
 	ColPositions   = M{"POSITIONS", "POSIÇÕES"}
 	ColCheckpoint  = M{"CHECKPOINT", "CHECKPOINT"}
-	ColPoison      = M{"POISON", "FALHAS"}
+	ColPoison      = M{"FAILURES", "FALHAS"}
 	ColOwner       = M{"WORKED BY", "COM QUEM"}
 	ColOrder       = M{"ORDER", "PEDIDO"}
 	ColBefore      = M{"BEFORE", "ANTES"}
@@ -78,7 +78,7 @@ var (
 	ColOccurred    = M{"OCCURRED", "OCORRIDO"}
 	ColPosition    = M{"POSITION", "POSIÇÃO"}
 	ColEffect      = M{"EFFECT", "EFEITO"}
-	ColSent        = M{"WENT OUT", "FOI ENVIADO"}
+	ColSent        = M{"WENT OUT", "ENVIADO"}
 	ColWouldSend   = M{"WOULD GO OUT", "SERIA ENVIADO"}
 	ColKind        = M{"KIND", "TIPO"}
 	ColReason      = M{"REASON", "MOTIVO"}
@@ -125,6 +125,7 @@ var (
 
 	// Sections.
 	SectionPartitions  = M{"Partitions", "Partições"}
+	SectionOneByOne    = M{"One by one", "Uma a uma"}
 	SectionEffects     = M{"Effects", "Efeitos"}
 	SectionHosts       = M{"Hosts", "Máquinas"}
 	SectionAccount     = M{"Account", "Prestação de contas"}
@@ -142,6 +143,7 @@ var (
 
 	// Scope.
 	ScopePositions = M{"positions %s–%s", "posições %s–%s"}
+	ScopeDay       = M{"day %s", "dia %s"}
 	ScopeOrders    = Plural{M{"%s order", "%s pedido"}, M{"%s orders", "%s pedidos"}}
 
 	// Identifiers that may deceive the eye.
@@ -156,8 +158,8 @@ var (
 	CountWritten    = M{"written", "gravados"}
 	CountUnchanged  = M{"already right", "já certos"}
 	CountNewer      = M{"newer version kept", "com versão mais nova"}
-	CountPassed     = M{"of other types", "de outros tipos"}
-	CountPoison     = M{"could not be processed", "não processados"}
+	CountPassed     = M{"other types", "outros tipos"}
+	CountPoison     = M{"failures", "falhas"}
 	CountOtherMode  = M{"differ from the old arithmetic", "diferem da aritmética antiga"}
 	CountPartitions = Plural{M{"%s partition", "%s partição"}, M{"%s partitions", "%s partições"}}
 	CountPriority   = M{"priority %d", "prioridade %d"}
@@ -180,11 +182,11 @@ var (
 	EffectDiffers    = M{"told otherwise", "com outro valor"}
 
 	// Rules.
-	RuleSuppress    = M{"suppressed, nothing is sent", "suprimido, nada é enviado"}
+	RuleSuppress    = M{"suppressed: nothing is sent", "suprimido: nada é enviado"}
 	RuleApply       = M{"applied", "aplicado"}
 	RuleApplyTo     = M{"sent to %s", "enviado a %s"}
-	RuleWhenWritten = M{", only for a state that was written", ", só de estado gravado"}
-	RuleRelease     = M{"the provider deduplicates: a failure is tried again", "o provedor deduplica: uma falha é tentada de novo"}
-	RuleKeep        = M{"the provider does not deduplicate: doubt goes to review", "o provedor não deduplica: a dúvida vai para revisão"}
-	RuleLookUp      = M{"the provider can be asked: doubt is looked up, then reviewed", "o provedor pode ser consultado: a dúvida é consultada e depois revisada"}
+	RuleWhenWritten = M{", for written state only", ", só de estado gravado"}
+	RuleRelease     = M{"it deduplicates: failures are tried again", "deduplica: falhas são tentadas de novo"}
+	RuleKeep        = M{"it does not deduplicate: doubt goes to review", "não deduplica: a dúvida vai para revisão"}
+	RuleLookUp      = M{"it can be asked: doubt is looked up, then reviewed", "pode ser consultado: a dúvida é consultada, depois revisada"}
 )

@@ -47,11 +47,12 @@ var (
 	KeyMarkAll = M{"mark all", "marcar todos"}
 	KeyUnmark  = M{"unmark all", "desmarcar todos"}
 	KeyKind    = M{"kind", "tipo"}
+	KeyItem    = M{"another", "outro"}
 	KeyPager   = M{"pager", "paginador"}
 
 	KeyNext     = M{"next field", "próximo campo"}
 	KeyPrevious = M{"field before", "campo anterior"}
-	KeySubmit   = M{"press", "acionar"}
+	KeySubmit   = M{"next, press", "avançar, acionar"}
 	KeyChoose   = M{"choose", "escolher"}
 	KeyDismiss  = M{"leave", "sair"}
 	KeyYes      = M{"yes", "sim"}

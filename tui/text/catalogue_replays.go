@@ -16,11 +16,11 @@ var (
 	PartWaiting          = M{"waiting", "à espera"}
 	PartError            = M{"with failures", "com falhas"}
 	PartitionGroup       = M{"#%d–#%d  %s of %s done", "#%d–#%d  %s de %s prontas"}
-	PoisonCount          = M{"%s could not be processed", "%s não processados"}
+	PoisonCount          = M{"%s failures", "%s falhas"}
 	NoHosts              = M{"no runner is up: nothing moves until one is started", "nenhum executor no ar: nada anda até que um seja iniciado"}
 	SlicesInHand         = Plural{M{"%s partition in hand", "%s partição em mãos"}, M{"%s partitions in hand", "%s partições em mãos"}}
 	HostIdle             = M{"idle", "ocioso"}
-	HostSilent           = M{"silent for %s: its partitions pass to others", "mudo há %s: as partições passam a outros"}
+	HostSilent           = M{"silent for %s", "mudo há %s"}
 	HostUp               = M{"up for %s", "no ar há %s"}
 
 	ActionNotNow = M{"%s is %s: that is not possible now.", "%s está %s: não é possível agora."}
@@ -91,7 +91,7 @@ var (
 	PreviewSimulates = M{"A simulation sends nothing and writes nothing outside its own tables.", "Uma simulação não envia nada nem grava fora de suas próprias tabelas."}
 	PreviewOverlaps  = M{"It will wait: these positions are being worked by %s.", "Vai esperar: estas posições estão sendo feitas por %s."}
 
-	FailuresTitle = M{"Events that could not be processed", "Eventos que não puderam ser processados"}
+	FailuresTitle = M{"Events that could not be processed by %s", "Eventos não processados por %s"}
 	FailuresEmpty = M{"None: every event could be processed.", "Nenhum: todos os eventos foram processados."}
 
 	FiringsEmpty = M{"Nothing fired yet.", "Nada disparou ainda."}

@@ -2,15 +2,16 @@ package text
 
 // Diff and review.
 var (
-	DiffAll         = M{"All orders", "Todos os pedidos"}
-	DiffChanged     = M{"Changed orders", "Pedidos alterados"}
-	DiffNewOnly     = M{"New orders", "Pedidos novos"}
+	DiffAll         = M{"All orders of %s", "Todos os pedidos de %s"}
+	DiffChanged     = M{"Changed orders of %s", "Pedidos alterados de %s"}
+	DiffNewOnly     = M{"New orders of %s", "Pedidos novos de %s"}
 	DiffEmpty       = M{"No order differs.", "Nenhum pedido difere."}
 	DiffNew         = M{"new", "novo"}
 	DiffChangedWord = M{"changed", "alterados"}
 	DiffNewWord     = M{"new", "novos"}
 	DiffSameWord    = M{"unchanged", "iguais"}
-	DiffDeltas      = M{"Deltas", "Diferenças"}
+	DiffNewTotal    = M{"new, total", "novos, total"}
+	DiffDeltas      = M{"Deltas, R$", "Diferenças, R$"}
 	DiffOrders      = M{"orders", "pedidos"}
 
 	HistoryTitle = M{"Order %s", "Pedido %s"}

@@ -94,6 +94,11 @@ func (p *Printer) BigMoney(cents string) string {
 	return sign + "R$ " + p.Digits(digits[:cut]) + point + digits[cut:]
 }
 
+// Amount is SignedMoney without the currency, for where a title names it.
+func (p *Printer) Amount(cents int64) string {
+	return strings.Replace(p.SignedMoney(cents), "R$ ", "", 1)
+}
+
 // SignedMoney is Money that says "+" of a gain.
 func (p *Printer) SignedMoney(cents int64) string {
 	if cents > 0 {
@@ -115,8 +120,11 @@ func (p *Printer) Percent(part, whole int64) string {
 	if whole <= 0 {
 		return None
 	}
+	if part >= whole {
+		return "100 %"
+	}
 	f := min(max(float64(part)/float64(whole)*100, 0), 100)
-	if f > 99.9 && part < whole {
+	if f > 99.9 {
 		f = 99.9 // 100 % is said only of what is complete
 	}
 	return p.Decimal(math.Floor(f*10)/10, 1) + " %"
@@ -163,6 +171,14 @@ func (p *Printer) Minute(t time.Time) string {
 		return t.In(p.Zone).Format("02/01/2006 15:04 MST")
 	}
 	return t.In(p.Zone).Format("2006-01-02 15:04 MST")
+}
+
+// Day writes a day, with its zone.
+func (p *Printer) Day(t time.Time) string {
+	if p.Language == Portuguese {
+		return t.In(p.Zone).Format("02/01/2006 MST")
+	}
+	return t.In(p.Zone).Format("2006-01-02 MST")
 }
 
 // Short writes an instant without its year, with its zone.

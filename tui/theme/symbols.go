@@ -8,8 +8,8 @@ type Symbols struct {
 	Rule, VRule                                               string
 	TopLeft, TopRight, BottomLeft, BottomRight                string
 	Thumb, Track                                              string
-	BarFull, BarEmpty                                         string
-	BarParts                                                  []string // eighths of a column, ascending
+	BarFull, BarHalf, BarEmpty                                string
+	Column                                                    string   // of a histogram
 	Spark                                                     []string // ascending
 }
 
@@ -19,9 +19,9 @@ var unicodeSymbols = Symbols{
 	Cursor: "▌", Mark: "●", Bullet: "•", Up: "↑", Down: "↓", Right: "→", Left: "←", Warning: "▲", Dot: "·",
 	Rule: "─", VRule: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
 	Thumb: "┃", Track: "│",
-	BarFull: "█", BarEmpty: "░",
-	BarParts: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
-	Spark:    []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+	BarFull: "━", BarHalf: "╸", BarEmpty: "─",
+	Column: "▆",
+	Spark:  []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 }
 
 var asciiSymbols = Symbols{
@@ -30,7 +30,7 @@ var asciiSymbols = Symbols{
 	Cursor: ">", Mark: "*", Bullet: "*", Up: "^", Down: "v", Right: ">", Left: "<", Warning: "!", Dot: "-",
 	Rule: "-", VRule: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Thumb: "#", Track: "|",
-	BarFull: "#", BarEmpty: ".",
-	BarParts: nil,
-	Spark:    []string{"_", ".", "-", "=", "+", "*", "%", "#"},
+	BarFull: "#", BarHalf: "", BarEmpty: ".",
+	Column: "#",
+	Spark:  []string{"_", ".", "-", "=", "+", "*", "%", "#"},
 }

@@ -20,17 +20,17 @@ func Bar(t *theme.Theme, part, whole int64, w int, fill theme.Style) string {
 	if whole > 0 {
 		f = min(max(float64(part)/float64(whole), 0), 1)
 	}
-	eighths := int(f * float64(w*8))
-	if part > 0 && eighths == 0 {
-		eighths = 1
+	halves := int(f * float64(w*2))
+	if part > 0 && halves == 0 {
+		halves = 1
 	}
 	if whole > 0 && part < whole {
-		eighths = min(eighths, w*8-1)
+		halves = min(halves, w*2-1)
 	}
-	full := eighths / 8
+	full := halves / 2
 	bar := strings.Repeat(t.BarFull, full)
-	if rest := eighths % 8; rest > 0 && len(t.BarParts) > 0 && full < w {
-		bar += t.BarParts[rest-1]
+	if halves%2 > 0 && t.BarHalf != "" {
+		bar += t.BarHalf
 		full++
 	}
 	return fill.Render(bar) + t.Faint.Render(strings.Repeat(t.BarEmpty, w-full))
@@ -91,7 +91,7 @@ func Histogram(t *theme.Theme, p *text.Printer, buckets []Bucket, w, h int) layo
 		}
 		bar := ""
 		if room > 0 {
-			bar = b.Style.Render(strings.Repeat(t.BarFull, n)) + strings.Repeat(" ", room-n) + " "
+			bar = b.Style.Render(strings.Repeat(t.Column, n)) + strings.Repeat(" ", room-n) + " "
 		}
 		out = append(out, text.Pad(t.Muted.Render(text.PadLeft(b.Label, labels))+" "+bar+text.PadLeft(p.Int(b.Value), counts), w))
 	}

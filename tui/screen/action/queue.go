@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -23,7 +24,7 @@ type Queuer interface {
 // Queue asks what to replay; nothing is queued before its preview was seen.
 func Queue(e *screen.Env, q Queuer) tea.Cmd {
 	zone := e.Zone.String()
-	if zone == "Local" {
+	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" { // it has no name that others understand
 		zone = ""
 	}
 	day := e.S(text.QueueDayHint)
@@ -31,7 +32,7 @@ func Queue(e *screen.Env, q Queuer) tea.Cmd {
 		Title: e.S(text.QueueTitle),
 		Body: func(v form.Values, w int) layout.Block {
 			body := e.Paragraph(e.S(text.QueueWhat), e.Theme.Muted, w)
-			return append(body, e.Theme.Info.Render(text.Truncate(windowLine(e, v), w)))
+			return append(body, windowLine(e, v, w))
 		},
 		Fields: []form.Field{
 			{Name: "mode", Label: e.S(text.QueueMode), Value: string(batch.Simulate), Options: []form.Option{
@@ -68,12 +69,15 @@ func Queue(e *screen.Env, q Queuer) tea.Cmd {
 }
 
 // windowLine says, while it is typed, which instants a window means.
-func windowLine(e *screen.Env, v form.Values) string {
-	request, _ := parseRequest(e, v)
-	if utc := e.ScopeUTC(request.Scope); utc != "" {
-		return "UTC  " + utc
+func windowLine(e *screen.Env, v form.Values, w int) string {
+	request, problem := parseRequest(e, v)
+	switch utc := e.ScopeUTC(request.Scope); {
+	case utc != "":
+		return e.Theme.Info.Render(text.Truncate("UTC  "+utc, w))
+	case v["from"] != "" || v["positions"] != "":
+		return e.Theme.Muted.Render(text.Truncate(problem, w))
 	}
-	return "UTC  " + text.None
+	return ""
 }
 
 // preview shows what a request would take. An apply is queued only when its id is typed.

@@ -3,6 +3,7 @@ package diff
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -101,10 +102,11 @@ func (h *history) view(w, hgt int) layout.Block {
 	e := h.env
 	t := e.Theme
 	out := layout.Block{e.Section(e.S(text.HistoryTitle, screen.Quote(h.order)), "", w)}
+	lower := func(title text.M) string { return t.Muted.Render(strings.ToLower(e.S(title)) + " ") }
 	if h.known {
-		line := t.Muted.Render(e.S(text.ColBefore)+" ") + t.Text.Render(e.MoneyOr(h.row.Before)) + t.Muted.Render("   "+e.S(text.ColAfter)+" ") + t.Bold.Render(e.Money(h.row.After))
+		line := lower(text.ColBefore) + t.Text.Render(e.MoneyOr(h.row.Before)) + "   " + lower(text.ColAfter) + t.Bold.Render(e.Money(h.row.After))
 		if h.row.Before != nil {
-			line += t.Muted.Render("   "+e.S(text.ColDelta)+" ") + t.Text.Render(e.SignedMoney(h.row.After-*h.row.Before)+"  "+e.Change(h.row.Before, h.row.After))
+			line += "   " + lower(text.ColDelta) + t.Text.Render(e.SignedMoney(h.row.After-*h.row.Before)+"  "+e.Change(h.row.Before, h.row.After))
 		}
 		out = append(out, text.Truncate(line, w))
 	}

@@ -1,7 +1,13 @@
 package diff
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -34,8 +40,7 @@ func openTold(env *screen.Env, source Source, id string) *told {
 	d.table = table.Table{Theme: env.Theme, Empty: env.S(text.ToldEmpty), Columns: []table.Column{
 		{Title: env.S(text.ColEffect), Width: 24, Grow: 2, Max: 64},
 		{Title: env.S(text.ColOrder), Width: 14, Grow: 1, Max: 40},
-		{Title: env.S(text.ColSent), Width: 18, Grow: 2, Keep: 1},
-		{Title: env.S(text.ColWouldSend), Width: 18, Grow: 2, Keep: 2},
+		{Title: env.S(text.ColSent) + " " + env.Theme.Right + " " + env.S(text.ColWouldSend), Width: 30, Grow: 4, Keep: 1},
 	}}
 	return d
 }
@@ -58,8 +63,29 @@ func (d *told) ID(i int) string { return d.list.Rows()[i].Key }
 func (d *told) Row(i int) table.Row {
 	t, v := d.env.Theme, d.list.Rows()[i]
 	return table.Row{Cells: []table.Cell{
-		{Text: v.Key, Style: t.Text}, {Text: v.OrderID, Style: t.Muted}, {Text: v.Sent, Style: t.Warn}, {Text: v.WouldSend, Style: t.Good},
+		{Text: v.Key, Style: t.Text}, {Text: v.OrderID, Style: t.Muted}, {Text: d.differing(v), Style: t.Warn},
 	}}
+}
+
+// differing names the fields that are not the same, if both contents are objects.
+func (d *told) differing(v batch.Divergence) string {
+	const readable = 1 << 16 // longer contents are for the detail
+	if len(v.Sent) > readable || len(v.WouldSend) > readable {
+		return ""
+	}
+	var sent, would map[string]json.RawMessage
+	if json.Unmarshal([]byte(v.Sent), &sent) != nil || json.Unmarshal([]byte(v.WouldSend), &would) != nil {
+		return v.Sent + " " + d.env.Theme.Right + " " + v.WouldSend
+	}
+	names := maps.Clone(sent)
+	maps.Copy(names, would)
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if a, b := sent[name], would[name]; !bytes.Equal(a, b) {
+			parts = append(parts, name+" "+cmp.Or(string(a), text.None)+" "+d.env.Theme.Right+" "+cmp.Or(string(b), text.None))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (d *told) selected() (batch.Divergence, bool) {

@@ -49,7 +49,7 @@ func versions(t *theme.Theme, row batch.DiffRow) string {
 		}
 		return strconv.FormatInt(*v, 10)
 	}
-	if row.BeforeVersion != nil && row.AfterVersion != nil && *row.BeforeVersion == *row.AfterVersion {
+	if row.BeforeVersion == nil || row.AfterVersion != nil && *row.BeforeVersion == *row.AfterVersion {
 		return one(row.AfterVersion)
 	}
 	return one(row.BeforeVersion) + t.Right + one(row.AfterVersion)
@@ -79,7 +79,7 @@ func (m *Model) View(w, h int) layout.Block {
 
 func (m *Model) listBlock(w, h int) layout.Block {
 	e := m.env
-	title := e.S([]text.M{text.DiffAll, text.DiffChanged, text.DiffNewOnly}[m.show])
+	title := e.S([]text.M{text.DiffAll, text.DiffChanged, text.DiffNewOnly}[m.show], text.Clean(m.id))
 	if m.prefix != "" {
 		title += " /" + text.Clean(m.prefix)
 	}
@@ -100,7 +100,8 @@ func (m *Model) totalLines(w int) layout.Block {
 	s := m.totals.Value
 	changed := t.Bold.Render(e.Int(s.Changed)) + t.Muted.Render(" "+e.S(text.DiffChangedWord)+"  ")
 	if s.Changed > 0 {
-		changed += t.Text.Render(e.BigMoney(s.ChangedBefore)+" "+t.Right+" "+e.BigMoney(s.ChangedAfter)) + "  " + m.difference()
+		delta, style := m.difference()
+		changed += t.Text.Render(e.BigMoney(s.ChangedBefore)+" "+t.Right+" "+e.BigMoney(s.ChangedAfter)) + "  " + style.Render(delta)
 	}
 	fresh := t.Bold.Render(e.Int(s.New)) + t.Muted.Render(" "+e.S(text.DiffNewWord)+"  ")
 	if s.New > 0 {
@@ -113,18 +114,17 @@ func (m *Model) totalLines(w int) layout.Block {
 	return layout.Block{text.Truncate(changed, w), layout.Ends(fresh, same, w)}
 }
 
-func (m *Model) difference() string {
+// difference is what all changed orders together gain or lose.
+func (m *Model) difference() (string, theme.Style) {
 	e, s := m.env, m.totals.Value
 	d := screen.Difference(s.ChangedBefore, s.ChangedAfter)
 	switch {
-	case d == "":
-		return ""
+	case d == "" || d == "0":
+		return "=", e.Theme.Muted
 	case d[0] == '-':
-		return e.Theme.Warn.Render(e.Theme.Down + " " + e.BigMoney(d))
-	case d == "0":
-		return e.Theme.Muted.Render("=")
+		return e.Theme.Down + " " + e.BigMoney(d), e.Theme.Warn
 	}
-	return e.Theme.Good.Render(e.Theme.Up + " +" + e.BigMoney(d))
+	return e.Theme.Up + " +" + e.BigMoney(d), e.Theme.Good
 }
 
 // sparkLine is the histogram in one line, for small screens.
@@ -138,8 +138,8 @@ func (m *Model) sparkLine(w int) string {
 	for i, b := range buckets {
 		values[i] = float64(b.Orders)
 	}
-	left := e.S(text.DiffDeltas) + "  " + e.SignedMoney(buckets[0].From) + " "
-	right := " " + e.SignedMoney(buckets[len(buckets)-1].To)
+	left := e.S(text.DiffDeltas) + "  " + e.Amount(buckets[0].From) + " "
+	right := " " + e.Amount(buckets[len(buckets)-1].To)
 	if text.Width(left)+text.Width(right)+len(values) > w {
 		return ""
 	}
@@ -155,16 +155,14 @@ func (m *Model) panel(w, h int) layout.Block {
 		return append(out, t.Muted.Render(e.S(text.Loading)))
 	}
 	s := m.totals.Value
-	f := e.Facts().
+	delta, style := m.difference()
+	out = append(out, e.Facts().
 		Add(text.DiffChangedWord, e.Int(s.Changed), t.Bold).
 		Add(text.ColBefore, e.BigMoney(s.ChangedBefore)).
-		Add(text.ColAfter, e.BigMoney(s.ChangedAfter))
-	out = append(out, f.Block(w)...)
-	if d := m.difference(); d != "" {
-		out = append(out, layout.Ends(t.Muted.Render(e.S(text.ColDelta)), d, min(w, 40)))
-	}
-	out = append(out, "")
-	out = append(out, e.Facts().Add(text.DiffNewWord, e.Int(s.New), t.Bold).Add(text.ColAfter, e.BigMoney(s.NewAfter)).
+		Add(text.ColAfter, e.BigMoney(s.ChangedAfter)).
+		Add(text.ColDelta, delta, style).
+		Add(text.DiffNewWord, e.Int(s.New), t.Bold).
+		Add(text.DiffNewTotal, e.BigMoney(s.NewAfter), t.Info).
 		Add(text.DiffSameWord, e.Int(s.Same), t.Muted).Block(w)...)
 	if len(s.Histogram) == 0 {
 		return out
@@ -176,7 +174,7 @@ func (m *Model) panel(w, h int) layout.Block {
 		if b.From < 0 {
 			style = t.Warn
 		}
-		buckets[i] = chart.Bucket{Label: e.SignedMoney(b.From) + " " + t.Right + " " + e.SignedMoney(b.To), Value: b.Orders, Style: style}
+		buckets[i] = chart.Bucket{Label: e.Amount(b.From) + " " + t.Right + " " + e.Amount(b.To), Value: b.Orders, Style: style}
 	}
 	return append(out, chart.Histogram(t, e.Printer, buckets, w, max(h-len(out), 1))...)
 }

@@ -68,7 +68,7 @@ func New(env *screen.Env, source Source, id string) *Model {
 		{Title: env.S(text.ColPosition), Width: 12, Right: true},
 		{Title: env.S(text.ColEvent), Width: 14, Grow: 1, Max: 40},
 		{Title: env.S(text.ColOrder), Width: 12, Grow: 1, Max: 40, Keep: 1},
-		{Title: env.S(text.ColReason), Width: 24, Grow: 5},
+		{Title: env.S(text.ColReason), Width: 32, Grow: 8},
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}}
 	return m
@@ -189,7 +189,7 @@ func (r rows) Row(i int) table.Row {
 		{Text: r.env.Int(f.Position), Style: t.Muted},
 		{Text: f.EventID, Style: t.Text},
 		{Text: f.OrderID, Style: t.Text},
-		{Text: f.Reason, Style: t.Bad},
+		{Text: f.Reason, Style: t.Text},
 		{Text: r.env.Ago(f.At), Style: t.Muted},
 	}}
 }
@@ -204,7 +204,7 @@ func (m *Model) View(w, h int) layout.Block {
 	if m.open {
 		return m.detail(w, h)
 	}
-	out := layout.Block{e.Section(e.S(text.FailuresTitle), screen.Place(e, m.table.Index(), rows{m}.Len(), m.list), w)}
+	out := layout.Block{e.Section(e.S(text.FailuresTitle, text.Clean(m.id)), screen.Place(e, m.table.Index(), rows{m}.Len(), m.list), w)}
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+t.Muted.Render(e.S(text.Loading))), w, h)
 	}

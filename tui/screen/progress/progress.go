@@ -4,6 +4,7 @@ package progress
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -32,7 +33,8 @@ type Model struct {
 	id     string
 	feed   *feed.Feed[snapshot]
 	pace   pace
-	cursor int // partition that is pointed at
+	cursor int  // partition that is pointed at
+	led    bool // the cursor was moved by hand; until then it follows the work
 	bars   bool
 	table  table.Table
 	grid   heatmap.Grid // as last drawn
@@ -66,7 +68,7 @@ func New(env *screen.Env, source Source, id string) *Model {
 		{Title: env.S(text.ColEvents), Width: 10, Right: true, Keep: 1},
 		{Title: env.S(text.ColPositions), Width: 24, Keep: 3},
 		{Title: env.S(text.ColCheckpoint), Width: 12, Right: true, Keep: 4},
-		{Title: env.S(text.ColPoison), Width: 6, Right: true, Keep: 2},
+		{Title: env.S(text.ColPoison), Width: 8, Right: true, Keep: 2},
 		{Title: env.S(text.ColOwner), Width: 12, Grow: 1, Max: 36, Keep: 5},
 	}}
 	return m
@@ -111,7 +113,7 @@ func (m *Model) Keys() []key.Binding {
 	if r.Mode == batch.Simulate && (r.State == batch.Done || r.State == batch.Partial) {
 		keys = append(keys, k.Approve)
 	}
-	return append(keys, k.View, k.Left, k.Right, k.ToDiff, k.ToFailures)
+	return append(keys, k.View, k.ToDiff, k.ToFailures)
 }
 
 // Update takes keys and snapshots.
@@ -119,6 +121,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.feed.Accept(msg) {
 		p := m.feed.Value
 		m.cursor = max(0, min(m.cursor, len(p.Partitions)-1))
+		m.follow()
 		m.table.Sync(rows{m})
 		if r := msg.(feed.Result); !r.Same && active(p.Replay.State) {
 			m.pace.add(p.At, p.Total.Read)
@@ -159,13 +162,39 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
+// follow points at the first partition that is being worked, unless the cursor was moved by hand.
+func (m *Model) follow() {
+	if m.led {
+		return
+	}
+	for i, p := range m.feed.Value.Partitions {
+		if p.Owner != "" && !p.Done {
+			m.cursor = i
+			return
+		}
+	}
+}
+
 func (m *Model) moveInTable(msg tea.KeyMsg) {
 	screen.Scroll(m.env.Keys, msg, &m.table, rows{m}, whole{}, m.env.Local())
+	m.led = true
 	m.cursor = m.table.Index()
+}
+
+// worker names the process that works a partition, by its machine if it is one that reported.
+func (m *Model) worker(owner string) string {
+	for _, h := range m.feed.Value.Hosts {
+		if h.ID == owner {
+			return h.Machine + " " + strconv.Itoa(h.PID)
+		}
+	}
+	return owner
 }
 
 func (m *Model) moveInMap(msg tea.KeyMsg) {
 	k, cells := m.env.Keys, m.cells()
+	before := m.cursor
+	defer func() { m.led = m.led || m.cursor != before }()
 	switch {
 	case key.Matches(msg, k.Left):
 		m.cursor = cells.Move(m.grid, -1, 0)

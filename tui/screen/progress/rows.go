@@ -19,9 +19,9 @@ func (r rows) Row(i int) table.Row {
 	e, p := r.env, r.feed.Value.Partitions[i]
 	t := e.Theme
 	symbol, style := heatmap.Look(t, stateOf(p))
-	owner := text.None
+	owner, ownerStyle := text.None, t.Faint
 	if p.Owner != "" {
-		owner = p.Owner
+		owner, ownerStyle = r.worker(p.Owner), t.Accent
 	}
 	poison := t.Faint
 	if p.Counters.Poison > 0 {
@@ -37,6 +37,6 @@ func (r rows) Row(i int) table.Row {
 		{Text: e.Int(p.First) + "–" + e.Int(p.Last), Style: t.Muted},
 		{Text: e.Int(p.Position), Style: t.Text},
 		{Text: e.Int(p.Counters.Poison), Style: poison},
-		{Text: owner, Style: t.Accent},
+		{Text: owner, Style: ownerStyle},
 	}}
 }

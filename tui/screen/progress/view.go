@@ -40,13 +40,24 @@ func (m *Model) View(w, h int) layout.Block {
 		n := max(len(left), min(len(hosts), room))
 		out = append(out, layout.Beside("  ", layout.Fit(left, w-side-2, n), layout.Fit(hosts, side, n))...)
 		out = append(out, effects...)
-		return layout.Fit(append(out, m.account(w)...), w, h)
+		return m.fill(append(out, m.account(w)...), w, h)
 	}
 	hosts := m.hosts(w)
-	out = append(out, m.partitions(w, max(room-len(hosts), 5))...)
+	out = append(out, m.partitions(w, max(min(room-len(hosts), 8), 5))...)
 	out = append(out, effects...)
 	out = append(out, hosts...)
-	return layout.Fit(append(out, m.account(w)...), w, h)
+	return m.fill(append(out, m.account(w)...), w, h)
+}
+
+// fill gives what is left of a tall screen to the partitions one by one.
+func (m *Model) fill(out layout.Block, w, h int) layout.Block {
+	const worthwhile = 6
+	if h-len(out) >= worthwhile && len(m.feed.Value.Partitions) > 0 {
+		out = append(out, m.env.Section(m.env.S(text.SectionOneByOne), "", w))
+		m.table.To(rows{m}, m.cursor)
+		out = append(out, m.table.View(rows{m}, w, h-len(out), false)...)
+	}
+	return layout.Fit(out, w, h)
 }
 
 func (m *Model) account(w int) layout.Block {
@@ -81,9 +92,9 @@ func (m *Model) summary(w int) layout.Block {
 	e, p := m.env, m.feed.Value
 	t, r := e.Theme, p.Replay
 	symbol, word, style := e.StateOf(r.State)
-	head := style.Render(symbol+" "+word) + "  " + t.Bold.Render(e.Mode(r.Mode)) + "  " + t.Text.Render(e.Scope(r.Scope))
-	out := layout.Block{head}
-	if utc := e.ScopeUTC(r.Scope); utc != "" && w >= 100 {
+	head := style.Render(symbol+" "+word) + "  " + t.Bold.Render(text.Clean(r.ID)) + t.Muted.Render("  "+e.Mode(r.Mode)+"  ") + t.Text.Render(e.Scope(r.Scope))
+	out := layout.Block{text.Truncate(head, w)}
+	if utc := e.ScopeUTC(r.Scope); utc != "" && text.Width(head)+text.Width(utc)+6 <= w {
 		out[0] = layout.Ends(head, t.Muted.Render("UTC "+utc), w)
 	}
 	for _, why := range []struct {
@@ -147,9 +158,9 @@ func (m *Model) paceLine(w int) string {
 		parts = append(parts, fact(text.LabelFinished, e.Time(*r.FinishedAt)))
 	}
 	line := strings.Join(parts, "   ")
-	room := min(w-text.Width(line)-2, 60)
-	if room >= 8 && r.State == batch.Running {
-		line += "  " + chart.Spark(t, m.pace.rates, room, t.Accent)
+	room := min(w-text.Width(line)-2, 60, len(m.pace.rates))
+	if room > 0 && r.State == batch.Running {
+		return layout.Ends(line, chart.Spark(t, m.pace.rates, room, t.Accent), w)
 	}
 	return text.Pad(line, w)
 }
@@ -258,7 +269,7 @@ func (m *Model) pointed(w int) string {
 		t.Text.Render(e.Percent(doneOf(p), p.Events)+"  "+e.S(text.OfEvents, e.Int(doneOf(p)), e.Int(p.Events))) +
 		t.Muted.Render("  "+e.Int(p.First)+" "+t.Right+" "+e.Int(p.Last))
 	if p.Owner != "" {
-		line += t.Accent.Render("  " + text.Clean(p.Owner))
+		line += t.Accent.Render("  " + text.Clean(m.worker(p.Owner)))
 	}
 	if p.Counters.Poison > 0 {
 		line += t.Bad.Render("  " + e.S(text.PoisonCount, e.Int(p.Counters.Poison)))

@@ -54,7 +54,7 @@ func New(env *screen.Env, source Source) *Model {
 		{Title: env.S(text.ColState), Width: 12},
 		{Title: env.S(text.ColReplay), Width: 22, Grow: 3, Max: 44},
 		{Title: env.S(text.ColMode), Width: 8},
-		{Title: env.S(text.ColScope), Width: 44, Keep: 4, Grow: 1, Max: 64},
+		{Title: env.S(text.ColScope), Width: 20, Keep: 4, Grow: 1, Max: 64},
 		{Title: env.S(text.ColEvents), Width: 11, Right: true, Keep: 1},
 		{Title: env.S(text.ColProgress), Width: 7, Right: true},
 		{Title: env.S(text.ColRequestedBy), Width: 14, Keep: 3, Grow: 1, Max: 24},

@@ -55,6 +55,9 @@ func (m *Model) share(r batch.Replay) string {
 	if p, ok := m.bars.Value[r.ID]; ok && r.Events != nil {
 		return m.env.Percent(min(p.Total.Read, *r.Events), *r.Events)
 	}
+	if s := r.Summary; s != nil && s.Events > 0 {
+		return m.env.Percent(s.Read-s.Poison, s.Events)
+	}
 	if r.State == batch.Done && r.Events != nil && *r.Events == 0 {
 		return text.None
 	}
@@ -80,7 +83,7 @@ func (m *Model) View(w, h int) layout.Block {
 	room := min(len(below), h/2)
 	out := m.listBlock(w, h-room)
 	if len(below) > room && room > 0 {
-		below[room-1] = e.Theme.Muted.Render(text.None)
+		below[room-1] = e.Theme.Muted.Render("…")
 	}
 	return append(out, layout.Fit(below, w, room)...)
 }

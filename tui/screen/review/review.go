@@ -209,7 +209,7 @@ func (m *Model) Keys() []key.Binding {
 	case m.bulk != nil:
 		return []key.Binding{k.Back}
 	case m.open:
-		return append(decide, k.Left, k.Right, k.Up, k.Down, k.Pager, k.Back)
+		return append(decide, k.Item, k.Pager, k.Down, k.Up, k.Back)
 	case m.marks.len() > 0:
 		return append(decide, k.Mark, k.Unmark, k.MarkAll)
 	}
@@ -255,7 +255,7 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 		return m.decide(ledger.Discard)
 	case key.Matches(msg, k.Pager):
 		return m.pager()
-	case m.open && key.Matches(msg, k.Left), m.open && key.Matches(msg, k.Right):
+	case m.open && key.Matches(msg, k.Item):
 		by := 1
 		if key.Matches(msg, k.Left) {
 			by = -1

@@ -151,7 +151,8 @@ func (m *Model) detail(it item, w int) layout.Block {
 	f := e.Facts().
 		Add(text.ColReason, text.Clean(row.Reason)+m.reason(row.Reason), t.Warn).
 		Add(text.LabelSince, e.Time(row.Since)+" ("+e.Ago(row.Since)+")").
-		Add(text.LabelAttempts, strconv.Itoa(row.Attempts)+"  "+text.Clean(row.Execution)).
+		Add(text.LabelAttempts, strconv.Itoa(row.Attempts)).
+		Add(text.ColRun, text.Clean(row.Execution)).
 		Add(text.LabelPolicy, m.policy(row.OnFailure))
 	if left := deadline.Sub(e.Now()); left > 0 {
 		f.Add(text.LabelQuarantine, e.S(text.QuarantineLeft, e.Duration(left)), t.Warn)

@@ -35,7 +35,7 @@ func (r rows) Row(i int) table.Row {
 		late, lateStyle = e.Duration(behind), t.Warn
 	}
 	return table.Row{Cells: []table.Cell{
-		{Text: e.Time(f.Slot), Style: t.Text},
+		{Text: e.Short(f.Slot), Style: t.Text},
 		{Text: f.Task, Style: t.Bold},
 		{Text: symbol + " " + word, Style: style},
 		{Text: took, Style: t.Text},
@@ -102,14 +102,19 @@ func (m *Model) nextBlock(w int) layout.Block {
 	if len(m.next.Value) == 0 {
 		return append(out, t.Muted.Render(text.Truncate(e.S(text.NextNone), w)))
 	}
+	names := 0
+	for _, n := range m.next.Value {
+		names = max(names, min(text.Width(text.Clean(n.Task)), 24))
+	}
 	for _, n := range m.next.Value {
 		left := n.Next.Sub(e.Now())
 		in := e.S(text.NextIn, e.Age(left))
 		if left < time.Minute {
 			in = e.S(text.NextIn, e.Duration(left))
 		}
-		line := t.Bold.Render(text.Pad(text.Clean(n.Task), 14)) + " " + t.Text.Render(e.Minute(n.Next)) + t.Accent.Render("  "+in)
-		out = append(out, layout.Ends(line, t.Muted.Render("  "+text.Clean(n.Spec)), w))
+		line := t.Bold.Render(text.Pad(text.Clean(n.Task), names)) + "  " + t.Text.Render(e.Minute(n.Next)) + t.Accent.Render("  "+in)
+		spec := text.Truncate(text.Clean(n.Spec), max(w-text.Width(line)-2, 0))
+		out = append(out, layout.Ends(line, t.Muted.Render(spec), w))
 	}
 	return out
 }
@@ -125,11 +130,11 @@ func (m *Model) hostBlock(w int) layout.Block {
 		return append(out, t.Warn.Render(text.Truncate(t.Warning+" "+e.S(text.NoHosts), w)))
 	}
 	for _, h := range m.hosts.Value {
-		symbol, style, state := t.Running, t.Good, e.S(text.HostUp, e.Ago(h.StartedAt))
+		symbol, style, state := t.Running, t.Good, t.Muted.Render(e.S(text.HostUp, e.Ago(h.StartedAt)))
 		if silence := e.Now().Sub(h.SeenAt); silence > screen.HostSilent {
-			symbol, style, state = t.Failed, t.Bad, e.S(text.HostSilent, e.Age(silence))
+			symbol, style, state = t.Failed, t.Bad, t.Bad.Render(e.S(text.HostSilent, e.Age(silence)))
 		}
-		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(text.Clean(h.Machine)+" "+text.Clean(h.Role), 24)) + " " + style.Render(state)
+		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(text.Clean(h.Machine)+" "+text.Clean(h.Role), 24)) + " " + state
 		out = append(out, layout.Ends(line, t.Muted.Render("  pid "+strconv.Itoa(h.PID)+" "+text.Clean(h.Version)), w))
 	}
 	return out
