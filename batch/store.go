@@ -126,11 +126,11 @@ func (s *Store) Replays(ctx context.Context, limit int, before time.Time) ([]Rep
 	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (Replay, error) { return scanReplay(r) })
 }
 
-// patiently runs a transaction whose statements may take as long as the data demands: they read a whole scope.
-// Everything else is bounded by the pool's statement time-out.
+// patiently runs a transaction whose statements read a whole scope: they may take as long as that demands, and
+// sort in memory. Everything else is bounded by the pool's statement time-out.
 func (s *Store) patiently(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `set local statement_timeout = '30min'`); err != nil {
+		if _, err := tx.Exec(ctx, `select set_config('statement_timeout', '30min', true), set_config('work_mem', '128MB', true)`); err != nil {
 			return err
 		}
 		return fn(tx)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"reprise.dev/reprise/schema"
@@ -13,7 +15,9 @@ import (
 const devDatabase = "reprise"
 
 func newUp(a *app) *cobra.Command {
-	return &cobra.Command{
+	var name string
+	var fresh bool
+	c := &cobra.Command{
 		Use:     "up",
 		Short:   "Start the development server, a private PostgreSQL of your own, and migrate it",
 		Long:    "Finds PostgreSQL's programs on this machine, makes a private cluster that only you can reach, starts it and migrates it. It keeps running until reprise down. Run again, it finds the server running and changes nothing.",
@@ -28,10 +32,15 @@ func newUp(a *app) *cobra.Command {
 			if err := server.Start(ctx); err != nil {
 				return err
 			}
-			if err := server.CreateDatabase(ctx, devDatabase); err != nil {
+			if fresh {
+				if err := dropDatabase(ctx, server, name); err != nil {
+					return err
+				}
+			}
+			if err := server.CreateDatabase(ctx, name); err != nil {
 				return err
 			}
-			pool, err := schema.Open(ctx, server.URL(devDatabase), schema.Options{MaxConns: 4})
+			pool, err := schema.Open(ctx, server.URL(name), schema.Options{MaxConns: 4})
 			if err != nil {
 				return err
 			}
@@ -42,12 +51,28 @@ func newUp(a *app) *cobra.Command {
 			}
 			pid, _ := server.Running(ctx)
 			if a.json {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"url": server.URL(devDatabase), "dir": server.Dir(), "pid": pid, "migrations": report})
+				return printJSON(cmd.OutOrStdout(), map[string]any{"url": server.URL(name), "dir": server.Dir(), "pid": pid, "migrations": report})
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "development server is up (process %d, files in %s)\n%s\nREPRISE_DATABASE_URL=%s\n", pid, server.Dir(), report, server.URL(devDatabase))
+			fmt.Fprintf(cmd.OutOrStdout(), "development server is up (process %d, files in %s)\n%s\nREPRISE_DATABASE_URL=%s\n", pid, server.Dir(), report, server.URL(name))
 			return nil
 		},
 	}
+	c.Flags().StringVar(&name, "name", devDatabase, "database in the development server; other commands use "+devDatabase+" unless told otherwise")
+	c.Flags().BoolVar(&fresh, "fresh", false, "drop that database first, with all that is in it")
+	return c
+}
+
+// dropDatabase drops a database of the development server; it can reach no other server.
+func dropDatabase(ctx context.Context, server *devserver.Server, name string) error {
+	pool, err := schema.Open(ctx, server.URL("postgres"), schema.Options{MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	if _, err := pool.Exec(ctx, "drop database if exists "+pgx.Identifier{name}.Sanitize()+" with (force)"); err != nil {
+		return fmt.Errorf("drop database %s: %w", name, err)
+	}
+	return nil
 }
 
 func newDown(*app) *cobra.Command {
