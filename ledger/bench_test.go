@@ -20,7 +20,7 @@ func BenchmarkDo(b *testing.B) {
 			for range inFlight {
 				group.Go(func() {
 					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-						out, err := l.Do(b.Context(), effect(fmt.Sprintf("ev-%d", n), ledger.Keep), ok)
+						out, err := l.Do(b.Context(), effect(fmt.Sprintf("ev-%d", n), ledger.Keep), newProvider(always(nil)).call)
 						if err != nil || out.Did != ledger.DidApply {
 							b.Errorf("effect %d: %v %v", n, out.Did, err)
 							return

@@ -16,9 +16,13 @@ func (l *Ledger) bounded(ctx context.Context) (context.Context, context.CancelFu
 }
 
 // permanent reports whether the database rejected a statement for what it says, so that repeating it is
-// useless. Everything else passes: no connection, a lost reply, a shutdown, a deadlock, a full disk, and the
+// useless, or answered what this program cannot read. Everything else passes: no connection, a lost reply, a shutdown, a deadlock, a full disk, and the
 // plan of a cached statement that a migration made obsolete.
 func permanent(err error) bool {
+	var unreadable pgx.ScanArgError
+	if errors.As(err, &unreadable) {
+		return true
+	}
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return false

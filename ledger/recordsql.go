@@ -93,7 +93,7 @@ select chave, estado, motivo, false from mudou`
 const lateSQL = `
 with n as materialized (
     select n.*, e.estado, e.motivo,
-        not (n.tipo = 'conclusao' and e.estado = 'concluido' and e.dono = n.dono)
+        (n.tipo = 'conclusao' and e.estado = 'concluido' and e.dono = n.dono) is not true
         and not exists (select from efeito_ocorrencia o where o.chave = n.chave and o.dono = n.dono and o.tipo = n.tipo) as tardia
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
             as n(chave, execucao_id, dono, tipo, detalhe, resposta)

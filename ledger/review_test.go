@@ -1,0 +1,417 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"reprise.dev/reprise/ledger"
+)
+
+// doubted makes an effect uncertain.
+func doubted(t testing.TB, l *ledger.Ledger, id string) ledger.Effect {
+	t.Helper()
+	e := effect(id, ledger.Keep)
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidDoubt)
+	return e
+}
+
+func TestP6_NoDecisionWhileACallCouldBeAlive(t *testing.T) {
+	l, pool := open(t, ledger.Options{})
+	e := effect("ev-1", ledger.Keep)
+	e.Policy.Quarantine = time.Minute
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidDoubt)
+	u := uncertain(t, l, e.Key())
+	d := ledger.Decision{Key: e.Key(), Verdict: ledger.Resend, Note: "n", Seen: u.Version}
+	_, err := l.Decide(t.Context(), d)
+	var quarantined *ledger.QuarantineError
+	if !errors.Is(err, ledger.ErrQuarantined) || !errors.As(err, &quarantined) || quarantined.Left < 55*time.Second || quarantined.Left > time.Minute {
+		t.Errorf("decided in quarantine: %v", err)
+	}
+	if u.QuarantineLeft < 55*time.Second || u.QuarantineLeft > time.Minute {
+		t.Errorf("shown: %s", u.QuarantineLeft)
+	}
+	if s := read(t, pool, e.Key()); s.State != ledger.Uncertain {
+		t.Errorf("row %+v", s)
+	}
+	d.Force = true
+	if rec, err := l.Decide(t.Context(), d); err != nil || !rec.Forced {
+		t.Errorf("forced: %+v %v", rec, err)
+	}
+	e = doubted(t, l, "ev-2")
+	age(t, pool, 5*time.Minute+time.Second)
+	u = uncertain(t, l, e.Key())
+	d = ledger.Decision{Key: e.Key(), Verdict: ledger.Resend, Note: "n", Seen: u.Version, Force: true}
+	if rec, err := l.Decide(t.Context(), d); err != nil || rec.Forced || u.QuarantineLeft != 0 {
+		t.Errorf("after the quarantine: %+v %v", rec, err)
+	}
+}
+
+// A consumer without tokens may have retaken a row of which another reports a failure.
+func TestP6_ARowWithoutQuarantineWaitsForTheSweepAge(t *testing.T) {
+	l, pool := open(t, ledger.Options{})
+	execSQL(t, pool, `insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id) values ('e:k', 'e', 'k', 'incerto', 'ao-vivo')`)
+	u := uncertain(t, l, "e:k")
+	if _, err := l.Decide(t.Context(), ledger.Decision{Key: "e:k", Verdict: ledger.Confirm, Note: "n", Seen: u.Version}); !errors.Is(err, ledger.ErrQuarantined) {
+		t.Error(err)
+	}
+	age(t, pool, 6*time.Minute)
+	u = uncertain(t, l, "e:k")
+	if _, err := l.Decide(t.Context(), ledger.Decision{Key: "e:k", Verdict: ledger.Confirm, Note: "n", Seen: u.Version}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestP11_ADecisionAppliesToTheRowThatWasShown(t *testing.T) {
+	l, pool := open(t, ledger.Options{})
+	e := doubted(t, l, "ev-1")
+	first := uncertain(t, l, e.Key())
+	decide(t, l, e.Key(), ledger.Resend)
+	stale := ledger.Decision{Key: e.Key(), Verdict: ledger.Discard, Note: "n", Seen: first.Version, Force: true}
+	check := func(when string) {
+		t.Helper()
+		before := read(t, pool, e.Key())
+		_, err := l.Decide(t.Context(), stale)
+		var s *ledger.StaleError
+		if !errors.Is(err, ledger.ErrStale) || !errors.As(err, &s) || s.Decision == nil || s.Decision.Verdict != ledger.Resend || s.Decision.Reviewer == "" {
+			t.Errorf("%s: %v", when, err)
+		}
+		if after := read(t, pool, e.Key()); after != before {
+			t.Errorf("%s: changed to %+v", when, after)
+		}
+	}
+	check("free to send again")
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidDoubt)
+	check("uncertain again")
+	do(t, l, effect("ev-2", ledger.Keep), newProvider(always(nil)).call, ledger.DidApply)
+	for _, key := range []string{ledger.Key("ev-2", kind), "absent:" + kind} {
+		if _, err := l.Decide(t.Context(), ledger.Decision{Key: key, Verdict: ledger.Confirm, Note: "n"}); !errors.Is(err, ledger.ErrNotUncertain) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	// Settled by a look-up, not by a person.
+	e3 := effect("ev-3", ledger.LookUp)
+	do(t, l, e3, newProvider(always(errTimeout)).call, ledger.DidDoubt)
+	u := uncertain(t, l, e3.Key())
+	if err := l.RecordLookUp(t.Context(), e3.Key(), u.Version, ledger.LookUpAnswer{Verdict: ledger.NotFound}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Decide(t.Context(), ledger.Decision{Key: e3.Key(), Verdict: ledger.Confirm, Note: "n", Seen: u.Version, Force: true}); !errors.Is(err, ledger.ErrStale) {
+		t.Errorf("another reason than the one shown: %v", err)
+	}
+}
+
+func TestADecisionNeedsANoteAndAVerdict(t *testing.T) {
+	l, _ := open(t, ledger.Options{})
+	e := doubted(t, l, "ev-1")
+	u := uncertain(t, l, e.Key())
+	if _, err := l.Decide(t.Context(), ledger.Decision{Key: e.Key(), Verdict: ledger.Confirm, Note: " \n", Seen: u.Version, Force: true}); !errors.Is(err, ledger.ErrNoNote) {
+		t.Error(err)
+	}
+	if _, err := l.Decide(t.Context(), ledger.Decision{Key: e.Key(), Verdict: "talvez", Note: "n", Seen: u.Version, Force: true}); !errors.Is(err, ledger.ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+func TestP1_EachVerdictDoesWhatItSays(t *testing.T) {
+	l, pool := open(t, ledger.Options{})
+	for verdict, result := range map[ledger.Verdict]string{ledger.Confirm: "confirmado", ledger.Discard: "descartado"} {
+		e := doubted(t, l, string(verdict))
+		rec := decide(t, l, e.Key(), verdict)
+		if rec.Reason != "sem-resposta" || rec.Verdict != verdict || rec.ID == 0 {
+			t.Errorf("record %+v", rec)
+		}
+		if s := read(t, pool, e.Key()); s.State != ledger.Done || s.Result != result || s.Reason != "" || s.LookUp {
+			t.Errorf("row %+v", s)
+		}
+		do(t, l, e, newProvider(always(nil)).call, ledger.DidFind)
+	}
+	// Sent once more, and not twice, and nothing else than what was seen.
+	e, p := doubted(t, l, "resend"), newProvider(always(errTimeout))
+	decide(t, l, e.Key(), ledger.Resend)
+	row, ok, err := l.Released(t.Context(), e.Key())
+	if err != nil || !ok || !row.Resend || string(row.Content) != `{"valorCentavos": 150}` || row.EventID != "resend" || row.Kind != kind {
+		t.Errorf("released %+v %v %v", row, ok, err)
+	}
+	other := e
+	other.Content = json.RawMessage(`{"valorCentavos":1500}`)
+	if out := do(t, l, other, p.call, ledger.DidWait); out.Standing != ledger.InFlight || !out.Differs {
+		t.Errorf("outcome %+v", out)
+	}
+	if out := do(t, l, e, p.call, ledger.DidDoubt); out.Attempt != 2 {
+		t.Errorf("outcome %+v", out)
+	}
+	if _, ok, err := l.Released(t.Context(), e.Key()); ok || err != nil {
+		t.Errorf("still released: %v", err)
+	}
+	do(t, l, e, p.call, ledger.DidFind)
+	if n := p.deliveries(e.Key()); n != 1 {
+		t.Errorf("%d deliveries", n)
+	}
+}
+
+// A permission is for one send: not spent by an attempt that did not leave, spent by one that may have.
+func TestP1_APermissionToResendIsSpentOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		attempt func(t *testing.T, l *ledger.Ledger, pool *pgxpool.Pool, e ledger.Effect)
+		left    bool
+	}{
+		"not sent": {func(t *testing.T, l *ledger.Ledger, _ *pgxpool.Pool, e ledger.Effect) {
+			if err := l.GiveBack(t.Context(), reserve(t, l, e), errNoRoute); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		"in doubt": {func(t *testing.T, l *ledger.Ledger, _ *pgxpool.Pool, e ledger.Effect) {
+			do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidDoubt)
+		}, false},
+		"abandoned": {func(t *testing.T, l *ledger.Ledger, pool *pgxpool.Pool, e ledger.Effect) {
+			reserve(t, l, e)
+			age(t, pool, time.Hour)
+		}, false},
+		"abandoned and swept": {func(t *testing.T, l *ledger.Ledger, pool *pgxpool.Pool, e ledger.Effect) {
+			reserve(t, l, e)
+			age(t, pool, time.Hour)
+			sweep(t, l, e.Policy)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, pool := open(t, ledger.Options{})
+			e := doubted(t, l, "ev-1")
+			decide(t, l, e.Key(), ledger.Resend)
+			c.attempt(t, l, pool, e)
+			p := newProvider(always(nil))
+			if _, err := l.Do(t.Context(), e, p.call); err != nil {
+				t.Fatal(err)
+			}
+			if sent := p.deliveries(e.Key()) == 1; sent != c.left {
+				t.Errorf("sent: %v", sent)
+			}
+		})
+	}
+	// With a provider that deduplicates, a retry by the ordinary rule after the permitted attempt was abandoned
+	// does not bring the permission back.
+	l, pool := open(t, ledger.Options{})
+	e := effect("ev-1", ledger.Release)
+	e.Policy.MaxAttempts = 1
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidDoubt)
+	decide(t, l, e.Key(), ledger.Resend)
+	reserve(t, l, e)
+	age(t, pool, time.Hour)
+	e.Policy.MaxAttempts = 9
+	if err := l.GiveBack(t.Context(), reserve(t, l, e), errNoRoute); err != nil {
+		t.Fatal(err)
+	}
+	if s := read(t, pool, e.Key()); s.Resend {
+		t.Errorf("row %+v", s)
+	}
+}
+
+func TestP12_ReviewersAtOnceDecideOnceAndTheChainHolds(t *testing.T) {
+	l, pool := open(t, ledger.Options{})
+	const reviewers, effects = 8, 25
+	versions := make([]time.Time, effects)
+	for i := range effects {
+		e := doubted(t, l, fmt.Sprint(i))
+		versions[i] = uncertain(t, l, e.Key()).Version
+	}
+	var decided, refused atomic.Int64
+	var group sync.WaitGroup
+	for r := range reviewers {
+		verdict := []ledger.Verdict{ledger.Confirm, ledger.Resend, ledger.Discard}[r%3]
+		group.Go(func() {
+			for i, seen := range versions {
+				_, err := l.Decide(t.Context(), ledger.Decision{Key: ledger.Key(fmt.Sprint(i), kind), Verdict: verdict, Note: "n", Seen: seen, Force: true})
+				switch {
+				case err == nil:
+					decided.Add(1)
+				case errors.Is(err, ledger.ErrStale) && strings.Contains(err.Error(), "decided"):
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if decided.Load() != effects || refused.Load() != effects*(reviewers-1) {
+		t.Errorf("%d decided, %d refused", decided.Load(), refused.Load())
+	}
+	chain, err := l.VerifyChain(t.Context())
+	if err != nil || !chain.OK() || chain.Decisions != effects {
+		t.Errorf("chain: %s, %v", chain, err)
+	}
+	if n := count(t, pool, `select count(distinct hash_anterior) from efeito_revisao`); n != effects {
+		t.Errorf("the chain forks: %d links", n)
+	}
+}
+
+func TestP12_TheFirstRecordThatWasTamperedWithIsNamed(t *testing.T) {
+	for name, tamper := range map[string]string{
+		"changed note":     `update efeito_revisao set nota = 'other' where id = $1`,
+		"changed reviewer": `update efeito_revisao set revisor = 'other' where id = $1`,
+		"changed verdict":  `update efeito_revisao set decisao = 'descartar' where id = $1`,
+		"changed key":      `update efeito_revisao set chave = 'other' where id = $1`,
+		"changed origin":   `update efeito_revisao set origem = 'other' where id = $1`,
+		"changed force":    `update efeito_revisao set forcada = not forcada where id = $1`,
+		"changed reason":   `update efeito_revisao set motivo_antes = null where id = $1`,
+		"changed state":    `update efeito_revisao set estado_antes = 'other' where id = $1`,
+		"changed version":  `update efeito_revisao set versao_vista = versao_vista + interval '1 second' where id = $1`,
+		"changed time":     `update efeito_revisao set criado_em = criado_em + interval '1 second' where id = $1`,
+		"changed link":     `update efeito_revisao set hash_anterior = 'x' where id = $1`,
+		"changed hash":     `update efeito_revisao set hash = 'x' where id = $1`,
+		"removed":          `delete from efeito_revisao where id = $1 - 1`,
+		"moved":            `update efeito_revisao set id = id + 1000 where id = $1 - 1`,
+		"put in": `insert into efeito_revisao (chave, decisao, revisor, nota, estado_antes, versao_vista, criado_em, hash_anterior, hash)
+			overriding system value select chave, decisao, revisor, nota, estado_antes, versao_vista, criado_em, hash, 'y' from efeito_revisao where id = $1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, pool := open(t, ledger.Options{})
+			for i := range 5 {
+				decide(t, l, doubted(t, l, fmt.Sprint(i)).Key(), ledger.Confirm)
+			}
+			execSQL(t, pool, `alter table efeito_revisao disable trigger all; alter table efeito_revisao alter column id set generated by default`)
+			const victim = 3
+			execSQL(t, pool, tamper, victim)
+			chain, err := l.VerifyChain(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := int64(victim)
+			if name == "put in" {
+				want = 6
+			}
+			if chain.OK() || chain.BadID != want || !strings.Contains(chain.String(), fmt.Sprintf("decision %d", want)) {
+				t.Errorf("chain: %s", chain)
+			}
+		})
+	}
+}
+
+func TestP12_AnEmptyChainIsInOrder(t *testing.T) {
+	l, _ := open(t, ledger.Options{})
+	if chain, err := l.VerifyChain(t.Context()); err != nil || !chain.OK() || chain.String() != "none recorded" {
+		t.Errorf("%s %v", chain, err)
+	}
+}
+
+func TestP12_DecisionsAreAttributable(t *testing.T) {
+	l, pool := open(t, ledger.Options{})
+	e := doubted(t, l, "ev-1")
+	var role string
+	if err := pool.QueryRow(t.Context(), `select session_user::text`).Scan(&role); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := l.Decide(t.Context(), ledger.Decision{Key: e.Key(), Verdict: ledger.Resend, Note: "asked the\x00 seller ", Origin: "reprise 1.0 ana desk\x00", Seen: uncertain(t, l, e.Key()).Version, Force: true})
+	if err != nil || rec.Reviewer != role || rec.Origin != "reprise 1.0 ana desk\uFFFD" || rec.Note != "asked the\uFFFD seller" {
+		t.Errorf("%+v %v", rec, err)
+	}
+	list, err := l.Decisions(t.Context(), e.Key())
+	if err != nil || len(list) != 1 || fmt.Sprint(list[0]) != fmt.Sprint(rec) {
+		t.Errorf("%+v\n%+v %v", list, rec, err)
+	}
+}
+
+func TestP12_ATransactionWithAnOldSnapshotCannotDecide(t *testing.T) {
+	l, pool := open(t, ledger.Options{})
+	e := doubted(t, l, "ev-1")
+	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if _, err := l.DecideTx(t.Context(), tx, ledger.Decision{Key: e.Key(), Verdict: ledger.Confirm, Note: "n", Seen: uncertain(t, l, e.Key()).Version, Force: true}); err == nil {
+		t.Error("decided")
+	}
+}
+
+func TestTheReviewQueueIsPagedByKey(t *testing.T) {
+	l, pool := open(t, ledger.Options{})
+	execSQL(t, pool, `
+		insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id, motivo, atualizado_em)
+		select format('ev-%s:%s', lpad(i::text, 3, '0'), k), format('ev-%s', i), k, 'incerto', 'run-' || i % 2, 'r' || i % 3, timestamptz '2026-01-01' + i / 7 * interval '1 second'
+		from generate_series(0, 99) i, unnest(array['a', 'b']) k`)
+	page := func(q ledger.UncertainQuery) []string {
+		t.Helper()
+		list, err := l.Uncertain(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := []string{}
+		for _, e := range list {
+			keys = append(keys, e.Key)
+		}
+		return keys
+	}
+	all := page(ledger.UncertainQuery{Limit: 1000})
+	if len(all) != 200 {
+		t.Fatalf("%d effects", len(all))
+	}
+	var forwards, backwards []string
+	for q := (ledger.UncertainQuery{Limit: 9}); ; {
+		list, err := l.Uncertain(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, e := range list {
+			if q.Backwards = false; e.Key != "" {
+				forwards = append(forwards, e.Key)
+			}
+		}
+		q.After = &ledger.Cursor{Version: list[len(list)-1].Version, Key: list[len(list)-1].Key}
+	}
+	for q := (ledger.UncertainQuery{Limit: 9, Backwards: true}); ; {
+		list, err := l.Uncertain(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, e := range list {
+			backwards = append(backwards, e.Key)
+		}
+		q.After = &ledger.Cursor{Version: list[len(list)-1].Version, Key: list[len(list)-1].Key}
+	}
+	slices.Reverse(backwards)
+	if !slices.Equal(forwards, all) || !slices.Equal(backwards, all) {
+		t.Error("pages do not add up to the queue")
+	}
+	for name, c := range map[string]struct {
+		q    ledger.UncertainQuery
+		want int
+	}{
+		"kind":      {ledger.UncertainQuery{Kind: "a"}, 100},
+		"execution": {ledger.UncertainQuery{Execution: "run-1"}, 100},
+		"reason":    {ledger.UncertainQuery{Reason: "r0"}, 68},
+		"text":      {ledger.UncertainQuery{Text: "ev-01"}, 20},
+		"no match":  {ledger.UncertainQuery{Text: "%"}, 0},
+		"all":       {ledger.UncertainQuery{Kind: "b", Execution: "run-0", Reason: "r0", Text: "06"}, 2}, // 006 and 060, 066: 006, 060, 066 are even; reason r0: all three
+	} {
+		c.q.Limit = 1000
+		if name == "all" {
+			c.want = 3
+		}
+		if got := page(c.q); len(got) != c.want {
+			t.Errorf("%s: %d effects: %v", name, len(got), got)
+		}
+	}
+	if got := page(ledger.UncertainQuery{}); len(got) != 100 {
+		t.Errorf("default page: %d", len(got))
+	}
+	counts, err := l.UncertainCounts(t.Context())
+	if err != nil || len(counts) != 6 || counts[0].Kind != "a" || counts[0].Reason != "r0" || counts[0].Effects != 34 || counts[0].Oldest.IsZero() {
+		t.Errorf("counts %+v %v", counts, err)
+	}
+}
