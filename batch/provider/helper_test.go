@@ -1,0 +1,8 @@
+package provider
+
+import (
+	"io"
+	"log"
+)
+
+var discardLog = log.New(io.Discard, "", 0)
