@@ -29,6 +29,8 @@ type app struct {
 	opts Options
 	env  *screen.Env
 	w, h int
+	// after sends a message after a while; tests have a clock of their own.
+	after func(d time.Duration, msg tea.Msg) tea.Cmd
 
 	screens map[screen.ID]screen.Screen
 	current screen.ID
@@ -58,6 +60,7 @@ func newApp(ctx context.Context, o Options, th *theme.Theme) *app {
 		o.Local = time.Now
 	}
 	a := &app{opts: o, current: o.Start, replay: o.Replay, dirty: true, quit: func() {}}
+	a.after = func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) }
 	if a.current == 0 {
 		a.current = screen.Replays
 	}
@@ -80,12 +83,15 @@ func (a *app) speak(ctx context.Context, l text.Language, th *theme.Theme) {
 	a.env = &screen.Env{
 		Printer: p, Theme: th, Keys: keys.New(p), Ctx: ctx,
 		Local: a.opts.Local, Now: func() time.Time { return a.opts.Local().Add(a.clock.Value) },
+		After: func(d time.Duration, msg tea.Msg) tea.Cmd { return a.after(d, msg) },
 	}
 	a.screens = map[screen.ID]screen.Screen{}
 }
 
 // Init asks for the first tick.
-func (a *app) Init() tea.Cmd { return a.guard(tea.Batch(tick(), a.poll())) }
+func (a *app) Init() tea.Cmd {
+	return a.guard(tea.Batch(a.env.After(time.Second, tickMsg{}), a.poll()))
+}
 
 // screen is the one that is shown; screens are made when they are first seen.
 func (a *app) screen() screen.Screen { return a.open(a.current) }
@@ -256,7 +262,7 @@ func (a *app) key(msg tea.KeyMsg) tea.Cmd {
 		a.quitted = true
 		return nil
 	case key.Matches(msg, k.Suspend):
-		return tea.Suspend
+		return a.suspend()
 	case a.tooSmall():
 		a.quitted = key.Matches(msg, k.Quit)
 		return nil

@@ -16,8 +16,6 @@ import (
 
 type tickMsg struct{}
 
-func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
-
 // pollers are what is on the screen now, the frame included.
 func (a *app) pollers() []feed.Poller {
 	return append([]feed.Poller{a.clock, a.waiting}, a.screen().Pollers()...)
@@ -60,7 +58,7 @@ func (a *app) tick() tea.Cmd {
 			a.dirty = true
 		}
 	}
-	return tick()
+	return a.env.After(time.Second, tickMsg{})
 }
 
 // read takes the end of a read.

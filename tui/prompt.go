@@ -82,8 +82,7 @@ func (a *app) promptKey(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	p.turn++
-	due := filterDue{p, p.turn}
-	return tea.Tick(pause, func(time.Time) tea.Msg { return due })
+	return a.env.After(pause, filterDue{p, p.turn})
 }
 
 func (a *app) filter(msg filterDue) tea.Cmd {

@@ -83,6 +83,8 @@ type Env struct {
 	Local func() time.Time
 	// Now is the database's clock: how old something is.
 	Now func() time.Time
+	// After sends a message after a while.
+	After func(d time.Duration, msg tea.Msg) tea.Cmd
 }
 
 // Messages that a screen sends to the dashboard.

@@ -32,6 +32,7 @@ var (
 	BannerBack      = M{"The database is back.", "O banco voltou."}
 	UnknownCommand  = M{"Unknown command %s. Tab completes; ? helps.", "Comando desconhecido %s. Tab completa; ? ajuda."}
 	NothingToFilter = M{"There is nothing to filter on this screen.", "Não há o que filtrar nesta tela."}
+	NoSuspend       = M{"There is no shell to come back from.", "Não há shell de onde voltar."}
 	HelpTitle       = M{"Keys", "Teclas"}
 	HelpHere        = M{"On this screen", "Nesta tela"}
 	HelpMoving      = M{"Moving", "Mover-se"}
@@ -131,7 +132,6 @@ var (
 	SectionAccount     = M{"Account", "Prestação de contas"}
 	SectionTotals      = M{"Totals", "Totais"}
 	SectionStake       = M{"Effects at stake", "Efeitos em jogo"}
-	SectionDrift       = M{"What moved since the simulation", "O que mudou desde a simulação"}
 	SectionPayload     = M{"Payload of %s", "Conteúdo de %s"}
 	SectionEvidence    = M{"Evidence", "Evidências"}
 	SectionContent     = M{"What was to be sent", "O que seria enviado"}

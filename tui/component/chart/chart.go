@@ -13,6 +13,11 @@ import (
 // Bar draws a share of a whole in w columns. Whatever the numbers, it never shows less than nothing or more
 // than all, and all only of what is complete.
 func Bar(t *theme.Theme, part, whole int64, w int, fill theme.Style) string {
+	return BarOn(t, part, whole, w, fill, theme.Style{})
+}
+
+// BarOn is Bar on a background.
+func BarOn(t *theme.Theme, part, whole int64, w int, fill, back theme.Style) string {
 	if w <= 0 {
 		return ""
 	}
@@ -33,7 +38,7 @@ func Bar(t *theme.Theme, part, whole int64, w int, fill theme.Style) string {
 		bar += t.BarHalf
 		full++
 	}
-	return fill.Render(bar) + t.Faint.Render(strings.Repeat(t.BarEmpty, w-full))
+	return fill.On(back).Render(bar) + t.Faint.On(back).Render(strings.Repeat(t.BarEmpty, w-full))
 }
 
 // Spark draws the latest values in w columns, the last one at the right edge; its top is the largest value.

@@ -25,13 +25,14 @@ type Column struct {
 type Cell struct {
 	Text  string
 	Style theme.Style
-	Bar   func(w int) string
+	Bar   func(w int, back theme.Style) string // on the row's background
 }
 
 // Row is what a source shows at one place.
 type Row struct {
 	Cells []Cell
 	Mark  string // one column before the cells, e.g. of a marked row
+	Note  *Cell  // takes the place of all cells but the first
 }
 
 // Source is where rows come from. Row is called only for rows that are drawn.
@@ -136,7 +137,11 @@ func (t *Table) settle(s Source) {
 	if n > 0 {
 		t.id = s.ID(t.index)
 	}
-	h := t.Height()
+	if t.height == 0 { // never drawn: what fits is not known yet
+		t.offset = 0
+		return
+	}
+	h := t.height
 	margin := min(2, (h-1)/2)
 	t.offset = min(t.offset, t.index-margin)
 	t.offset = max(t.offset, t.index-h+1+margin)
@@ -291,8 +296,13 @@ func (t *Table) row(r Row, widths []int, w int, selected, focused bool) string {
 			used += gap
 		}
 		cell := r.Cells[i]
+		if r.Note != nil && i > 0 {
+			b.WriteString(r.Note.Style.On(back).Render(text.Pad(text.Clean(clip(r.Note.Text)), max(w-1-used, 0))))
+			used = w - 1
+			break
+		}
 		if cell.Bar != nil {
-			b.WriteString(text.Pad(cell.Bar(widths[i]), widths[i]))
+			b.WriteString(text.Pad(cell.Bar(widths[i], back), widths[i]))
 			used += widths[i]
 			continue
 		}

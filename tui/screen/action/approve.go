@@ -79,6 +79,9 @@ func approval(e *screen.Env, a Approver, id string, p batch.ApprovalPreview) *fo
 func approvalBody(e *screen.Env, p batch.ApprovalPreview, w int) layout.Block {
 	s := p.Simulation
 	body := e.Paragraph(e.S(text.ApproveWhat, text.Clean(p.NewID)), e.Theme.Text, w)
+	for _, d := range p.Drift {
+		body = append(body, e.Paragraph(e.Theme.Warning+" "+text.CleanLine(d), e.Theme.Warn, w)...)
+	}
 	body = append(body, "")
 	f := e.Facts().
 		Add(text.LabelScope, e.Scope(s.Scope)).
@@ -96,14 +99,7 @@ func approvalBody(e *screen.Env, p batch.ApprovalPreview, w int) layout.Block {
 	body = append(body, f.Block(w)...)
 	body = append(body, "", e.Section(e.S(text.SectionEffects), "", w))
 	body = append(body, e.Effects(p.Effects, true, w)...)
-	body = append(body, rules(e, p.Rules, w)...)
-	if len(p.Drift) > 0 {
-		body = append(body, "", e.Section(e.S(text.SectionDrift), "", w))
-		for _, d := range p.Drift {
-			body = append(body, e.Paragraph(e.Theme.Warning+" "+text.CleanLine(d), e.Theme.Warn, w)...)
-		}
-	}
-	return body
+	return append(body, rules(e, p.Rules, w)...)
 }
 
 // rules says, per kind of effect, what will be done with it and to whom it goes.

@@ -118,6 +118,7 @@ func preview(e *screen.Env, q Queuer, p batch.Preview) *form.Form {
 }
 
 func previewBody(e *screen.Env, p batch.Preview, w int) layout.Block {
+	warnings := previewWarnings(e, p, w)
 	f := e.Facts().Add(text.LabelScope, e.Scope(p.Request.Scope))
 	if p.UTCFrom != nil && p.UTCTo != nil {
 		f.Add(text.LabelUTC, e.UTC(*p.UTCFrom)+" "+e.Theme.Right+" "+e.UTC(*p.UTCTo))
@@ -135,7 +136,7 @@ func previewBody(e *screen.Env, p batch.Preview, w int) layout.Block {
 	if p.Request.Limits.Effects > 0 {
 		f.Add(text.LabelLimit, e.N(text.LimitEffects, p.Request.Limits.Effects))
 	}
-	body := f.Block(w)
+	body := append(warnings, f.Block(w)...)
 	body = append(body, "", e.Section(e.S(text.SectionStake), "", w))
 	for _, k := range p.Kinds {
 		line := e.S(text.PreviewKind, e.Int(k.Wanted), e.Int(k.Registered), e.Int(k.Uncertain))
@@ -146,17 +147,28 @@ func previewBody(e *screen.Env, p batch.Preview, w int) layout.Block {
 	if p.Request.Mode == batch.Simulate {
 		body = append(body, e.Paragraph(e.S(text.PreviewSimulates), e.Theme.Good, w)...)
 	}
+	return body
+}
+
+// previewWarnings come first: what does not fit is at the end.
+func previewWarnings(e *screen.Env, p batch.Preview, w int) layout.Block {
+	var lines []string
 	if len(p.Overlaps) > 0 {
 		ids := make([]string, len(p.Overlaps))
 		for i, id := range p.Overlaps {
 			ids[i] = text.Clean(id)
 		}
-		body = append(body, "")
-		body = append(body, e.Paragraph(e.Theme.Warning+" "+e.S(text.PreviewOverlaps, strings.Join(ids, ", ")), e.Theme.Warn, w)...)
+		lines = append(lines, e.S(text.PreviewOverlaps, strings.Join(ids, ", ")))
 	}
 	for _, warning := range p.Warnings {
-		body = append(body, "")
-		body = append(body, e.Paragraph(e.Theme.Warning+" "+text.CleanLine(warning), e.Theme.Warn, w)...)
+		lines = append(lines, text.CleanLine(warning))
 	}
-	return body
+	var out layout.Block
+	for _, line := range lines {
+		out = append(out, e.Paragraph(e.Theme.Warning+" "+line, e.Theme.Warn, w)...)
+	}
+	if len(out) > 0 {
+		out = append(out, "")
+	}
+	return out
 }

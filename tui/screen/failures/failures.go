@@ -107,7 +107,7 @@ func (m *Model) Keys() []key.Binding {
 	if m.open {
 		return []key.Binding{k.Up, k.Down, k.PageDown, k.Pager, k.Back}
 	}
-	return []key.Binding{k.Open, k.Pager, k.Up, k.Down, k.ToProgress}
+	return []key.Binding{k.Open, k.Pager, k.Up, k.Down}
 }
 
 // Update takes keys and what was read.
@@ -134,7 +134,7 @@ func (m *Model) ask() tea.Cmd {
 		return nil
 	}
 	m.asked = f.EventID
-	return tea.Tick(rest, func(time.Time) tea.Msg { return due{f.EventID} })
+	return m.env.After(rest, due{f.EventID})
 }
 
 func (m *Model) read(id string) tea.Cmd {

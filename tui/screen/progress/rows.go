@@ -7,6 +7,7 @@ import (
 	"reprise.dev/reprise/tui/component/heatmap"
 	"reprise.dev/reprise/tui/component/table"
 	"reprise.dev/reprise/tui/text"
+	"reprise.dev/reprise/tui/theme"
 )
 
 // rows are the partitions as a table shows them.
@@ -31,7 +32,7 @@ func (r rows) Row(i int) table.Row {
 		{Text: e.Int(int64(p.Index)), Style: t.Muted},
 		{Text: symbol, Style: style},
 		{Text: e.Percent(doneOf(p), p.Events), Style: t.Text},
-		{Bar: func(w int) string { return chart.Bar(t, doneOf(p), p.Events, w, style) }},
+		{Bar: func(w int, back theme.Style) string { return chart.BarOn(t, doneOf(p), p.Events, w, style, back) }},
 		{Text: e.Int(p.Counters.Read), Style: t.Text},
 		{Text: e.Int(p.Events), Style: t.Muted},
 		{Text: e.Int(p.First) + "–" + e.Int(p.Last), Style: t.Muted},

@@ -30,7 +30,7 @@ func (m *Model) View(w, h int) layout.Block {
 		out = append(out, e.Section(e.S(text.SectionPartitions), m.legend(), w))
 		return layout.Fit(append(out, m.table.View(rows{m}, w, max(h-len(out), 2), true)...), w, h)
 	}
-	wide := w >= 130 && len(m.feed.Value.Hosts) > 0
+	wide := w >= 130
 	effects := m.effects(w)
 	room := h - len(out) - len(effects)
 	if wide {
@@ -42,7 +42,10 @@ func (m *Model) View(w, h int) layout.Block {
 		out = append(out, effects...)
 		return m.fill(append(out, m.account(w)...), w, h)
 	}
-	hosts := m.hosts(w)
+	var hosts layout.Block
+	if s := m.feed.Value.Replay.State; active(s) || s == batch.Paused {
+		hosts = m.hosts(w)
+	}
 	out = append(out, m.partitions(w, max(min(room-len(hosts), 8), 5))...)
 	out = append(out, effects...)
 	out = append(out, hosts...)
@@ -109,6 +112,9 @@ func (m *Model) summary(w int) layout.Block {
 	out = append(out, m.bar(w, style), m.paceLine(w))
 	if line := m.limit(w); line != "" {
 		out = append(out, line)
+	}
+	if r.Summary != nil { // the account at the end has them
+		return out
 	}
 	return append(out, e.Counters(p.Total, w)...)
 }

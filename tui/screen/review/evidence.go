@@ -38,7 +38,7 @@ func (m *Model) ask() tea.Cmd {
 		return nil
 	}
 	m.asked = key
-	return tea.Tick(rest, func(time.Time) tea.Msg { return evidenceDue{key} })
+	return m.env.After(rest, evidenceDue{key})
 }
 
 func (m *Model) readEvidence(key string) tea.Cmd {

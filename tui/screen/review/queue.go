@@ -40,13 +40,14 @@ func (m *Model) refresh() tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	top := m.table.Offset()
-	for i := top; i < min(top+m.table.Height(), len(m.shown)); i++ {
+	for i := top; i < min(top+m.table.Height(), len(m.shown)) && !m.anew; i++ {
 		it := m.shown[i]
 		if it.Gone != "" || present[it.Key] || m.isMine(it) || !m.covers(it) || len(cmds) >= maxGhosts {
 			continue
 		}
 		cmds = append(cmds, m.whoDecided(it))
 	}
+	m.anew = false
 	for key := range m.mine {
 		if !present[key] {
 			delete(m.mine, key)
@@ -121,7 +122,7 @@ func (m *Model) note(g gone) tea.Cmd {
 	}
 	m.ghosts[it.Key] = it
 	m.compose()
-	cmds := []tea.Cmd{tea.Tick(linger, func(time.Time) tea.Msg { return ghostsOver{} })}
+	cmds := []tea.Cmd{m.env.After(linger, ghostsOver{})}
 	if it.Key == m.table.Selected() {
 		cmds = append(cmds, screen.Send(screen.Toast{Kind: toast.Warn, Text: text.Clean(it.Key) + ": " + it.Gone}))
 	}
@@ -140,7 +141,7 @@ func (m *Model) exorcise() tea.Cmd {
 	}
 	m.compose()
 	if again {
-		return tea.Tick(linger, func(time.Time) tea.Msg { return ghostsOver{} })
+		return m.env.After(linger, ghostsOver{})
 	}
 	return nil
 }

@@ -58,6 +58,7 @@ type Model struct {
 	counts   *feed.Feed[[]ledger.UncertainCount]
 	evidence *feed.Feed[evidence]
 	asked    string // key that evidence was asked for
+	anew     bool   // the rows that come next answer another query
 	shown    []item // rows of the list, and ghosts of those that just left it
 	ghosts   map[string]item
 	mine     map[string]time.Time // versions of rows that were decided from here: their going is no surprise
@@ -76,15 +77,15 @@ func New(env *screen.Env, source Source, origin string) *Model {
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.ReviewEmpty), Columns: []table.Column{
 		{Title: env.S(text.ColEvent), Width: 14, Grow: 2, Max: 40},
 		{Title: env.S(text.ColKind), Width: 18, Grow: 1, Max: 28},
-		{Title: env.S(text.ColReason), Width: 14, Grow: 1, Max: 24, Keep: 1},
+		{Title: env.S(text.ColReason), Width: 12, Grow: 1, Max: 24, Keep: 1},
 		{Title: env.S(text.ColTries), Width: 5, Right: true, Keep: 3},
 		{Title: env.S(text.ColReady), Width: 8, Right: true},
 		{Title: env.S(text.ColRun), Width: 16, Grow: 1, Max: 30, Keep: 4},
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}}
 	m.list = paged.New(env.Ctx, page, m.fetch(), before)
-	m.counts = feed.New(env.Ctx, source.UncertainCounts).Every(5 * time.Second)
-	m.evidence = feed.New(env.Ctx, func(context.Context) (evidence, error) { return evidence{}, nil }).Every(4 * time.Second)
+	m.counts = feed.New(env.Ctx, source.UncertainCounts).Every(15 * time.Second)
+	m.evidence = feed.New(env.Ctx, func(context.Context) (evidence, error) { return evidence{}, nil }).Every(15 * time.Second)
 	return m
 }
 
@@ -179,6 +180,7 @@ func (m *Model) Back() bool {
 func (m *Model) again() {
 	m.marks.clear()
 	m.ghosts = map[string]item{}
+	m.anew = true
 	m.table.Jump(table.First)
 	m.list.Ask(m.fetch())
 }

@@ -22,10 +22,10 @@ func (r rows) Row(i int) table.Row {
 	e, it := r.env, r.shown[i]
 	t := e.Theme
 	if it.Gone != "" {
-		return table.Row{Mark: t.Done, Cells: []table.Cell{
-			{Text: it.EventID, Style: t.Muted}, {Text: it.Kind, Style: t.Muted}, {Text: it.Gone, Style: t.Warn},
-			{}, {}, {}, {},
-		}}
+		return table.Row{
+			Mark: t.Done, Cells: []table.Cell{{Text: it.EventID, Style: t.Muted}, {}},
+			Note: &table.Cell{Text: it.Gone, Style: t.Warn},
+		}
 	}
 	mark := ""
 	if r.marks.has(it.Key) {
@@ -50,7 +50,7 @@ func (r rows) Row(i int) table.Row {
 func (m *Model) View(w, h int) layout.Block {
 	m.width = w
 	if m.wide() {
-		list := max(w*2/5, 56)
+		list := min(max(w*9/20, 56), 92)
 		return layout.Beside("  ", m.queueBlock(list, h, !m.open), m.detailBlock(w-list-2, h, m.open))
 	}
 	if m.open {
