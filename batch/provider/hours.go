@@ -25,7 +25,7 @@ func parseHours(text string, zone *time.Location) (hours, error) {
 	a, b, _ := strings.Cut(text, "-")
 	from, err1 := timeOfDay(a)
 	until, err2 := timeOfDay(b)
-	if err1 != nil || err2 != nil || from == until {
+	if err1 != nil || err2 != nil || from == until || from == 24*time.Hour {
 		return hours{}, fmt.Errorf("hours %q: write them like 08:00-20:00", text)
 	}
 	return hours{text, from, until, zone}, nil
@@ -50,14 +50,27 @@ func (h hours) open(now time.Time) (bool, time.Time) {
 		return true, time.Time{}
 	}
 	now = now.In(h.zone)
-	clock := time.Duration(now.Hour())*time.Hour + time.Duration(now.Minute())*time.Minute +
-		time.Duration(now.Second())*time.Second + time.Duration(now.Nanosecond())
+	clock := sinceMidnight(now)
 	if h.from < h.until && clock >= h.from && clock < h.until || h.from > h.until && (clock >= h.from || clock < h.until) {
 		return true, time.Time{}
 	}
-	opening := time.Date(now.Year(), now.Month(), now.Day(), int(h.from/time.Hour), int(h.from%time.Hour/time.Minute), 0, 0, h.zone)
+	opening := h.opening(now, 0)
 	if !opening.After(now) {
-		opening = time.Date(now.Year(), now.Month(), now.Day()+1, int(h.from/time.Hour), int(h.from%time.Hour/time.Minute), 0, 0, h.zone)
+		opening = h.opening(now, 1)
 	}
 	return false, opening
+}
+
+// opening is when the hours begin on the day that is some days after now's.
+func (h hours) opening(now time.Time, days int) time.Time {
+	t := time.Date(now.Year(), now.Month(), now.Day()+days, int(h.from/time.Hour), int(h.from%time.Hour/time.Minute), 0, 0, h.zone)
+	if early := h.from - sinceMidnight(t); early > 0 { // that time is skipped on this day: Date goes back, we go on
+		t = t.Add(early)
+	}
+	return t
+}
+
+func sinceMidnight(t time.Time) time.Duration {
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute +
+		time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
 }
