@@ -93,7 +93,8 @@ func (l *Ledger) decide(ctx context.Context, tx pgx.Tx, d Decision) (DecisionRec
 	var version, now time.Time
 	var reviewer string
 	var quarantine float64
-	err := tx.QueryRow(ctx, decidedRowSQL, d.Key, microseconds(l.SweepAge)).Scan(&state, &reason, &version, &reviewer, &now, &quarantine)
+	// Planned anew each time: see collect.
+	err := tx.QueryRow(ctx, decidedRowSQL, pgx.QueryExecModeExec, d.Key, microseconds(l.SweepAge)).Scan(&state, &reason, &version, &reviewer, &now, &quarantine)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return DecisionRecord{}, ErrNotUncertain
@@ -113,11 +114,11 @@ func (l *Ledger) decide(ctx context.Context, tx pgx.Tx, d Decision) (DecisionRec
 	}
 	switch d.Verdict {
 	case Confirm:
-		_, err = tx.Exec(ctx, settleSQL, d.Key, Confirmed)
+		_, err = tx.Exec(ctx, settleSQL, pgx.QueryExecModeExec, d.Key, Confirmed)
 	case Discard:
-		_, err = tx.Exec(ctx, settleSQL, d.Key, Discarded)
+		_, err = tx.Exec(ctx, settleSQL, pgx.QueryExecModeExec, d.Key, Discarded)
 	default:
-		_, err = tx.Exec(ctx, allowResendSQL, d.Key)
+		_, err = tx.Exec(ctx, allowResendSQL, pgx.QueryExecModeExec, d.Key)
 	}
 	return rec, err
 }

@@ -26,8 +26,9 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
-		// The server that tests share lives on, with the pool that makes their databases.
+		// The server that tests share lives on, with the pool that makes their databases; the proxy of tests leaves some behind.
 		if err := goleak.Find(
+			goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
 			goleak.IgnoreAnyFunction("reprise.dev/reprise/schema/devserver.(*Server).launch.func1"),
 			goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgxpool.(*Pool).backgroundHealthCheck"),
 		); err != nil {

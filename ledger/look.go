@@ -148,7 +148,7 @@ func (r *row) stale(age time.Duration) bool { return r.now.Sub(r.updated) > age 
 func (r *row) notRetakable(p Policy, l *Ledger) string {
 	policy, windowEnd := r.onFailure, r.windowEnd
 	if policy == "" {
-		policy = p.OnFailure
+		policy, windowEnd = p.OnFailure, nil
 		if p.DedupWindow > 0 {
 			end := r.created.Add(p.DedupWindow)
 			windowEnd = &end

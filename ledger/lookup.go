@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // LookUpVerdict is what asking a provider about a key led to.
@@ -86,6 +88,6 @@ func (l *Ledger) RecordLookUp(ctx context.Context, key string, seen time.Time, a
 	}
 	ctx, cancel := l.bounded(ctx)
 	defer cancel()
-	_, err := l.pool.Exec(ctx, lookUpSQL, key, seen, a.Verdict, answerText(a.Answer), plainText(a.Detail))
+	_, err := l.pool.Exec(ctx, lookUpSQL, pgx.QueryExecModeExec, key, seen, a.Verdict, answerText(a.Answer), plainText(a.Detail))
 	return wrap(err, "record look-up of %s", key)
 }

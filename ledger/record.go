@@ -183,7 +183,7 @@ func (l *Ledger) late(refused map[string]*recording) error {
 		keys, executions, tokens = append(keys, key), append(executions, q.r.Execution), append(tokens, q.r.token)
 		logs, details, answers = append(logs, q.log), append(details, q.detail), append(answers, q.answer)
 	}
-	found, err := l.writeBack(lateSQL, keys, executions, tokens, logs, details, answers)
+	found, err := collect(context.Background(), l, lateSQL, scanWritten, keys, executions, tokens, logs, details, answers)
 	if err != nil {
 		return err
 	}

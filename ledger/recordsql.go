@@ -119,11 +119,13 @@ func (l *Ledger) writeBack(sql string, args ...any) ([]written, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(rows pgx.CollectableRow) (written, error) {
-		var w written
-		var reason *string
-		err := rows.Scan(&w.key, &w.state, &reason, &w.lost)
-		w.reason = value(reason)
-		return w, err
-	})
+	return pgx.CollectRows(rows, scanWritten)
+}
+
+func scanWritten(rows pgx.CollectableRow) (written, error) {
+	var w written
+	var reason *string
+	err := rows.Scan(&w.key, &w.state, &reason, &w.lost)
+	w.reason = value(reason)
+	return w, err
 }
