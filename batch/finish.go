@@ -135,9 +135,9 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 		for _, p := range reopen {
 			_, err := tx.Exec(ctx, `
 				update reprocessamento_checkpoint
-				set posicao_de = $3, posicao_ate = $4, concluida = false, passagens = passagens + 1, epoca = epoca + 1,
+				set posicao_de = $3::bigint, posicao_ate = $4, concluida = false, passagens = passagens + 1, epoca = epoca + 1,
 					ocupada_ate = null, dono = null,
-					ultima_posicao = case when $5 then $3 - 1 else ultima_posicao end,
+					ultima_posicao = case when $5 then $3::bigint - 1 else ultima_posicao end,
 					contadores = case when $5 then '{}' else contadores end
 				where execucao_id = $1 and particao = $2`, r.ID, p.Index, p.First, p.Last, p.restart)
 			if err != nil {

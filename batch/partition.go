@@ -51,7 +51,7 @@ func (e *Engine) claimPartition(ctx context.Context, id string, partition int) (
 const checkpointSQL = `
 	update reprocessamento_checkpoint
 	set ultima_posicao = $4, contadores = $5, concluida = $6, atualizado_em = clock_timestamp(),
-		ocupada_ate = clock_timestamp() + $7
+		ocupada_ate = case when not $6 then clock_timestamp() + $7::interval end, dono = case when not $6 then dono end
 	where execucao_id = $1 and particao = $2 and epoca = $3`
 
 // checkpoint moves the partition's checkpoint and counters, as the last statement of the transaction that holds

@@ -27,6 +27,7 @@ type run struct {
 	stopped   *atomic.Bool // the replay was paused, cancelled or taken over
 	stopping  <-chan struct{}
 
+	waiting bool    // it is on record that the replay waits
 	closed  *Closed // a provider that takes no calls
 	limited bool    // the limit of effects is reached
 }
@@ -89,7 +90,7 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 	}
 	run := &run{
 		execution: r.ID, mode: r.Mode, scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
-		deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping,
+		deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping, waiting: r.Waiting != "",
 	}
 	end, err := e.workPartition(ctx, run, &c)
 	if end != sliceDone {
@@ -121,6 +122,12 @@ func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd,
 		}
 		if why != "" {
 			return e.heldUp(ctx, r, why)
+		}
+		if r.waiting {
+			r.waiting = false
+			if err := e.waitFor(ctx, r.execution, ""); err != nil {
+				return sliceWait, err
+			}
 		}
 		if !full && c.position == last {
 			return sliceDone, nil

@@ -83,7 +83,7 @@ func (w *planWorker) Work(ctx context.Context, job *river.Job[PlanArgs]) error {
 		}
 		return river.JobSnooze(time.Second)
 	}
-	return err
+	return w.e.jobFailed(ctx, job.Args.Execution, job.JobRow, err)
 }
 
 type sliceWorker struct {
@@ -94,7 +94,7 @@ type sliceWorker struct {
 func (w *sliceWorker) Work(ctx context.Context, job *river.Job[SliceArgs]) error {
 	end, err := w.e.slice(ctx, job.Args)
 	if err != nil {
-		return err
+		return w.e.jobFailed(ctx, job.Args.Execution, job.JobRow, err)
 	}
 	switch end {
 	case sliceYield:
@@ -118,7 +118,36 @@ func (w *finishWorker) Work(ctx context.Context, job *river.Job[FinishArgs]) err
 	if errors.Is(err, errStopped) {
 		return river.JobSnooze(0)
 	}
-	return err
+	return w.e.jobFailed(ctx, job.Args.Execution, job.JobRow, err)
+}
+
+// giveUpAfter is how often in a row a job of a replay may fail before the replay does; with the pauses between,
+// some minutes.
+const giveUpAfter = 15
+
+// jobFailed lets people see why a replay does not get on, and ends it if it never will. It returns err.
+func (e *Engine) jobFailed(ctx context.Context, id string, job *rivertype.JobRow, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	why := clean(err.Error())
+	if len(job.Errors) < giveUpAfter {
+		return errors.Join(err, e.waitFor(ctx, id, fmt.Sprintf("tried again after an error: %s", why)))
+	}
+	failure := pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		r, err := lockReplay(ctx, tx, id)
+		if err != nil || r.State != Queued && r.State != Running {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update reprocessamento set erro = $2, condutor = null, condutor_ate = null where id = $1`, id, why); err != nil {
+			return err
+		}
+		if err := setState(ctx, tx, id, Failed); err != nil {
+			return err
+		}
+		return notify(ctx, tx, id)
+	})
+	return errors.Join(err, failure)
 }
 
 type resendWorker struct {
