@@ -173,7 +173,7 @@ func (a *app) update(msg tea.Msg) tea.Cmd {
 		a.w, a.h = msg.Width, msg.Height
 		return nil
 	case tea.KeyMsg:
-		return a.key(msg)
+		return a.keys(msg)
 	case tea.ResumeMsg:
 		return tea.Batch(tea.ClearScreen, tea.WindowSize())
 	case screen.Go:
@@ -253,6 +253,23 @@ func (a *app) done(msg form.Done) tea.Cmd {
 		return nil
 	}
 	return screen.Send(msg.Then)
+}
+
+// keys takes keys that were pressed while nobody looked: they arrive as one, on a slow line for instance, but
+// each of them means what it means alone.
+func (a *app) keys(msg tea.KeyMsg) tea.Cmd {
+	if msg.Type != tea.KeyRunes || len(msg.Runes) < 2 || msg.Paste {
+		return a.key(msg)
+	}
+	var cmds []tea.Cmd
+	for _, r := range msg.Runes {
+		one := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: msg.Alt}
+		if r == ' ' {
+			one.Type = tea.KeySpace
+		}
+		cmds = append(cmds, a.key(one))
+	}
+	return tea.Batch(cmds...)
 }
 
 func (a *app) key(msg tea.KeyMsg) tea.Cmd {

@@ -279,6 +279,14 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+func TestKeysThatArriveTogetherCountAlone(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("4jjj")})
+	r.advance(time.Second)
+	r.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("jjj c")})
+	r.sees("It went out: confirm?")
+}
+
 func TestBackLeadsBack(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.press("down", "enter")
@@ -383,7 +391,7 @@ func mash(t *testing.T, seed uint64, presses int) {
 		default:
 			r.press(mashed[rng.IntN(len(mashed))])
 		}
-		if i%4 == 0  {
+		if i%4 == 0 {
 			r.frame()
 		}
 		if r.quit {
