@@ -72,10 +72,12 @@ func (l *Ledger) Do(ctx context.Context, e Effect, call Call) (Outcome, error) {
 }
 
 // TimeLeft is how long a call under the reservation may take if it starts now, at most the policy's call
-// timeout; 0 if there is not that much time left. It is measured from before the reservation was asked for, by the
-// monotonic clock, so it never exceeds what the database sees.
+// timeout; 0 if there is not that much time left, before the sweep age and before the end of the window in which the
+// provider deduplicates a retry. It is measured from before the reservation was asked for, by the monotonic clock, so it
+// never exceeds what the database sees.
 func (l *Ledger) TimeLeft(r Reservation) time.Duration {
-	if time.Since(r.since)+r.Policy.CallTimeout+l.Margin >= l.SweepAge {
+	end := time.Since(r.since) + r.Policy.CallTimeout + l.Margin
+	if end >= l.SweepAge || r.window > 0 && end > r.window {
 		return 0
 	}
 	return r.Policy.CallTimeout

@@ -20,7 +20,8 @@ type Reservation struct {
 	OnFailure OnFailure // under which the attempt is made; an earlier attempt's counts
 	Resend    bool      // a person allowed this attempt
 	token     string
-	since     time.Time // before the reservation was asked for: no younger than the row
+	since     time.Time     // before the reservation was asked for: no younger than the row
+	window    time.Duration // a retry must end within this of since, while the provider deduplicates; 0: no limit
 }
 
 // patience bounds how long a reservation is asked for while the database is away.
@@ -77,7 +78,7 @@ where e.estado = 'reservado'
                 and coalesce(case when e.ao_falhar is null then e.criado_em + $9::bigint * interval '1 microsecond'
                                   else e.deduplica_ate end, 'infinity')
                     >= clock_timestamp() + $12::bigint * interval '1 microsecond'))
-returning e.chave, e.tentativas, e.ao_falhar, e.reenvio`
+returning e.chave, e.tentativas, e.ao_falhar, e.reenvio, e.deduplica_ate, clock_timestamp()`
 
 // reserving is one effect's part in a group of reservations.
 type reserving struct {
@@ -193,11 +194,9 @@ func (l *Ledger) reserveOnce(p Policy, part []*reserving) error {
 		return err
 	}
 	var key string
-	var attempt int
-	var onFailure OnFailure
-	var resend bool
-	if _, err := pgx.ForEachRow(rows, []any{&key, &attempt, &onFailure, &resend}, func() error {
-		byKey[key].mine(attempt, onFailure, resend)
+	var taken row
+	if _, err := pgx.ForEachRow(rows, []any{&key, &taken.attempts, &taken.onFailure, &taken.resend, &taken.windowEnd, &taken.now}, func() error {
+		byKey[key].mine(&taken)
 		delete(byKey, key)
 		return nil
 	}); err != nil {
@@ -206,8 +205,12 @@ func (l *Ledger) reserveOnce(p Policy, part []*reserving) error {
 	return l.explain(byKey)
 }
 
-func (q *reserving) mine(attempt int, onFailure OnFailure, resend bool) {
-	q.r.Attempt, q.r.OnFailure, q.r.Resend = attempt, onFailure, resend
+// mine makes the row the caller's. What nobody has seen yet, and what a person allowed, needs no deduplication.
+func (q *reserving) mine(r *row) {
+	q.r.Attempt, q.r.OnFailure, q.r.Resend = r.attempts, r.onFailure, r.resend
+	if r.attempts > 1 && !r.resend && r.windowEnd != nil {
+		q.r.window = max(r.windowEnd.Sub(r.now), 1)
+	}
 	q.status = Status{Standing: Mine, Execution: q.r.Execution}
 }
 
@@ -231,7 +234,7 @@ func (l *Ledger) explain(refused map[string]*reserving) error {
 	for i := range found {
 		row, q := &found[i], asked[found[i].index]
 		if row.ownedBy(q.r.token) {
-			q.mine(row.attempts, row.onFailure, row.resend)
+			q.mine(row)
 			continue
 		}
 		q.status = row.status(q.r.Policy, l)

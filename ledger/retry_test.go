@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -158,6 +159,29 @@ func TestP2_AttemptsAreBounded(t *testing.T) {
 	}
 	if out := do(t, l, e, p.call, ledger.DidReview); out.Reason != ledger.ReasonAttempts {
 		t.Errorf("outcome %+v", out)
+	}
+}
+
+// The window may end while what is not sent is tried again under one reservation.
+func TestP2_NoRetryUnderAReservationWhoseWindowEnds(t *testing.T) {
+	l, pool := open(t, ledger.Options{Margin: 100 * time.Millisecond})
+	e := effect("ev-1", ledger.Release)
+	e.Policy.CallTimeout, e.Policy.DedupWindow = 100*time.Millisecond, time.Hour
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidWait)
+	age(t, pool, time.Hour-700*time.Millisecond)
+	began, last := time.Now(), time.Time{}
+	out := do(t, l, e, func(context.Context, ledger.Attempt) (json.RawMessage, error) {
+		last = time.Now()
+		return nil, errNoRoute
+	}, ledger.DidWait)
+	if out.Attempt != 2 || last.IsZero() || last.Sub(began) > 500*time.Millisecond {
+		t.Errorf("last call %s after the reservation: %+v", last.Sub(began), out)
+	}
+	// What nobody has seen yet needs no deduplication.
+	e.EventID = "ev-2"
+	r := reserve(t, l, e)
+	if l.TimeLeft(r) != e.Policy.CallTimeout {
+		t.Error("a first attempt waits for a window")
 	}
 }
 
