@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"reprise.dev/reprise/batch/sample"
 	"reprise.dev/reprise/schema/pgtest"
 )
@@ -94,6 +96,18 @@ func TestInsertIsWrite(t *testing.T) {
 	if _, err := sample.Insert(t.Context(), pool, o); err == nil {
 		t.Error("a conflict was passed over")
 	}
+	if n := indexes(t, pool); n != 4 {
+		t.Errorf("%d indexes are left of 4", n)
+	}
+}
+
+func indexes(t *testing.T, pool *pgxpool.Pool) (n int) {
+	t.Helper()
+	err := pool.QueryRow(t.Context(), "select count(*) from pg_index where indrelid = 'evento_arquivado'::regclass and indisvalid").Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func TestOptionsThatMakeNoSense(t *testing.T) {
