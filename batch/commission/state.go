@@ -6,6 +6,9 @@ var stateTable = batch.StateTable{
 	Diff: diffSQL, Drift: driftSQL, Lock: lockSQL, Apply: applySQL, Versions: versionsSQL, Revert: revertSQL,
 }
 
+// However many orders a run covers, this costs what they cost, not what the table holds: sorted, one after the other
+// is looked up in the primary key, and the diff's own index is filled in its order. A hash join of a million
+// orders is not much faster.
 const diffSQL = `
 	insert into reprocessamento_diff (execucao_id, pedido_id, antes, depois, antes_versao, depois_versao)
 	select $1, s.pedido_id, c.valor_centavos, s.depois, c.versao_evento, s.versao
@@ -27,7 +30,8 @@ const driftSQL = `
 
 // The lateral subquery, which "offset 0" keeps from being merged, makes one look-up in the primary key for each
 // order: a join would be a scan of the whole table wherever statistics are missing. Rows are locked in the order
-// of the array.
+// of the array. A plan that is kept from when the table was tiny, and analysed, would scan it for each order: do
+// not execute these two as prepared statements (pgx.QueryExecModeExec plans anew).
 const lockSQL = `
 	select c.pedido_id, c.valor_centavos, c.versao_evento
 	from unnest($1::text[]) u(pedido_id)

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"reprise.dev/reprise/ledger"
+	"reprise.dev/reprise/schema/failpoint"
 )
 
 // Reasons of failures, as they are stored. An answer with another status is "resposta-" and the status.
@@ -49,7 +50,7 @@ func (p *Provider) post(ctx context.Context, a ledger.Attempt) (json.RawMessage,
 		c := info.Conn.(*conn)
 		c.begin()
 		used.Store(c)
-	}})
+	}, WroteRequest: func(httptrace.WroteRequestInfo) { failpoint.Hit(failpoint.RequestWritten) }})
 	header := p.header.Clone()
 	header.Set(p.KeyHeader, a.Key)
 	request := (&http.Request{

@@ -214,7 +214,10 @@ func TestExitCodes(t *testing.T) {
 	s.want(exitDone, "review", "decide", effectKey(3), "confirm", "--note", "x", "--force")
 	s.want(exitRefused, "review", "decide", effectKey(3), "confirm", "--note", "x", "--force")
 	s.want(exitDone, "verify")
-	s.want(exitDone, "doctor")
+	// The test server trades durability for speed; the doctor must say so.
+	if r := s.want(exitError, "doctor"); !strings.Contains(r.out, "fsync is off") || strings.Count(r.out, "✗") != 1 {
+		t.Error(r.out)
+	}
 	s.want(exitDone, "config", "check")
 	s.want(exitDone, "run", "--once")
 	s.want(exitDone, "sweep")

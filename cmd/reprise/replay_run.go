@@ -298,7 +298,7 @@ func newReplayDiff(a *app) *cobra.Command {
 			}
 			rows := make([][]string, len(page))
 			for i, r := range page {
-				rows[i] = []string{r.OrderID, cents(r.Before), cents(&r.After), r.Delta(), version(r.BeforeVersion), version(r.AfterVersion)}
+				rows[i] = []string{r.OrderID, cents(r.Before), cents(&r.After), r.Delta(), versionText(r.BeforeVersion), versionText(r.AfterVersion)}
 			}
 			if !totals {
 				if err := printTable(w, []string{"ORDER", "BEFORE", "AFTER", "DELTA", "VERSION", "NEW VERSION"}, rows); err != nil {
@@ -330,7 +330,7 @@ func cents(n *int64) string {
 	return fmt.Sprint(*n)
 }
 
-func version(n *int64) string {
+func versionText(n *int64) string {
 	if n == nil {
 		return "-"
 	}

@@ -7,7 +7,7 @@ package failpoint
 const (
 	BeforeReserve    = "before-reserve"    // nothing is written
 	AfterReserve     = "after-reserve"     // the reservation is durable, the call has not begun
-	RequestWritten   = "request-written"   // headers are on the wire, the answer is not there
+	RequestWritten   = "request-written"   // the request is on the wire, the answer is not there
 	AfterCall        = "after-call"        // the answer is known, nothing of it is written
 	AfterRecord      = "after-record"      // the answer is written, the checkpoint has not moved
 	BeforeCheckpoint = "before-checkpoint" // inside the transaction that would move it
