@@ -163,10 +163,21 @@ func (s *site) archive(n int) {
 
 func effectKey(i int) string { return ledger.Key(fmt.Sprintf("ev-%d", i), notify) }
 
-// age makes every reservation older than the sweep age.
+// age makes every reservation older than the sweep age. The server may still be ending the transactions of a
+// killed process, in any order.
 func (s *site) age() {
-	s.exec(`update efeito_aplicado set atualizado_em = atualizado_em - interval '1 minute', tentativa_em = tentativa_em - interval '1 minute'
-		where estado = 'reservado'`)
+	s.t.Helper()
+	var err error
+	for range 10 {
+		_, err = s.pool.Exec(context.Background(), `
+			update efeito_aplicado set atualizado_em = atualizado_em - interval '1 minute', tentativa_em = tentativa_em - interval '1 minute'
+			where estado = 'reservado'`)
+		if err == nil {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.t.Fatal(err)
 }
 
 // quiet lets everything come to its end: sweep at full age, one more pass, one more replay of the whole.
