@@ -1,0 +1,271 @@
+package commission_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"reprise.dev/reprise/batch"
+	"reprise.dev/reprise/batch/commission"
+	"reprise.dev/reprise/schema/pgtest"
+)
+
+var state = commission.New(commission.Options{}).State()
+
+func exec(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) int64 {
+	t.Helper()
+	tag, err := pool.Exec(t.Context(), sql, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return tag.RowsAffected()
+}
+
+// lines reads rows as text, one a line.
+func lines(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) []string {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), sql, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+		values, err := row.Values()
+		return strings.TrimSuffix(fmt.Sprintln(values...), "\n"), err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return all
+}
+
+func want(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+const commissions = `select pedido_id, valor_centavos, versao_evento from comissao order by pedido_id`
+
+func TestApply(t *testing.T) {
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+		t.Run(mode.String(), func(t *testing.T) { testApply(t, mode) })
+	}
+}
+
+func testApply(t *testing.T, mode pgx.QueryExecMode) {
+	pool := pgtest.New(t)
+	exec(t, pool, `insert into comissao (pedido_id, valor_centavos, versao_evento, atualizado_em) values
+		('corrected', 1, 1, 'epoch'), ('newer', 1, 5, 'epoch'), ('older', 1, 1, 'epoch'), ('same', 7, 1, 'epoch')`)
+	orders := []string{"corrected", "new", "newer", "older", "same"}
+	apply := func() []string {
+		got := lines(t, pool, state.Apply, mode, "run", orders, []int64{2, 9, 2, 2, 7}, []int64{1, 1, 4, 2, 1})
+		slices.Sort(got)
+		return got
+	}
+	want(t, apply(), "corrected false", "new true", "older false")
+	want(t, lines(t, pool, commissions), "corrected 2 1", "new 9 1", "newer 1 5", "older 2 2", "same 7 1")
+	want(t, lines(t, pool, `select pedido_id from comissao where atualizado_em = 'epoch' order by 1`), "newer", "same")
+	want(t, lines(t, pool, state.Versions, mode, []string{"absent", "new", "newer"}), "new 9 1", "newer 1 5")
+	want(t, lines(t, pool, state.Lock, mode, []string{"absent", "new", "newer"}), "new 9 1", "newer 1 5")
+	if got := apply(); len(got) != 0 {
+		t.Errorf("a second time it wrote %v", got)
+	}
+}
+
+// An update of a row that was locked before is told from an insert.
+func TestApplyAfterLock(t *testing.T) {
+	pool := pgtest.New(t)
+	exec(t, pool, `insert into comissao values ('a', 1, 1)`)
+	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), state.Lock, []string{"a", "b"}); err != nil {
+			return err
+		}
+		rows, err := tx.Query(t.Context(), state.Apply, "run", []string{"a", "b"}, []int64{2, 2}, []int64{1, 1})
+		if err != nil {
+			return err
+		}
+		isNew := map[string]bool{}
+		var order string
+		var inserted bool
+		_, err = pgx.ForEachRow(rows, []any{&order, &inserted}, func() error { isNew[order] = inserted; return nil })
+		want(t, []string{fmt.Sprint(isNew)}, "map[a:false b:true]")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// P7: an older version never overwrites a newer one, whatever the interleaving.
+func TestP7_NewestVersionWins(t *testing.T) {
+	pool := pgtest.New(t)
+	orders := make([]string, 20)
+	for i := range orders {
+		orders[i] = fmt.Sprintf("P-%02d", i)
+	}
+	for round := range 50 {
+		exec(t, pool, `truncate comissao`)
+		random := rand.New(rand.NewPCG(20261014, uint64(round)))
+		const versions = 6
+		var group sync.WaitGroup
+		for _, v := range random.Perm(versions) {
+			group.Go(func() {
+				if err := write(t.Context(), pool, orders, int64(v+1)); err != nil {
+					t.Errorf("round %d, version %d: %v", round, v+1, err)
+				}
+			})
+		}
+		group.Wait()
+		want(t, lines(t, pool, `select distinct valor_centavos, versao_evento from comissao`), fmt.Sprint(versions*100, versions))
+		want(t, lines(t, pool, `select count(*) from comissao`), fmt.Sprint(len(orders)))
+	}
+}
+
+// write is one slice's transaction: lock, then apply.
+func write(ctx context.Context, pool *pgxpool.Pool, orders []string, version int64) error {
+	values, versions := make([]int64, len(orders)), make([]int64, len(orders))
+	for i := range orders {
+		values[i], versions[i] = version*100, version
+	}
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, state.Lock, orders); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, state.Apply, "run", orders, values, versions)
+		return err
+	})
+}
+
+func TestDiff(t *testing.T) {
+	pool := pgtest.New(t)
+	exec(t, pool, `insert into comissao values ('changed', 1, 1), ('newer', 1, 3), ('same', 7, 2), ('untouched', 1, 1)`)
+	exec(t, pool, `insert into reprocessamento_simulado (execucao_id, pedido_id, versao, depois) values
+		('run', 'changed', 2, 20), ('run', 'changed', 1, 10), ('run', 'changed', 1, 10),
+		('run', 'new', 1, 5), ('run', 'newer', 2, 5), ('run', 'same', 2, 7), ('other', 'untouched', 9, 9)`)
+	exec(t, pool, state.Diff, "run")
+	const diff = `select execucao_id, pedido_id, antes, depois, antes_versao, depois_versao from reprocessamento_diff order by pedido_id`
+	want(t, lines(t, pool, diff), "run changed 1 20 1 2", "run new <nil> 5 <nil> 1", "run same 7 7 2 2")
+}
+
+func TestDrift(t *testing.T) {
+	pool := pgtest.New(t)
+	exec(t, pool, `insert into comissao values ('a', 1, 1), ('b', 2, 1), ('c', 3, 1), ('d', 4, 1)`)
+	exec(t, pool, `insert into reprocessamento_diff (execucao_id, pedido_id, antes, depois, antes_versao, depois_versao) values
+		('run', 'a', 1, 9, 1, 1), ('run', 'b', 2, 9, 1, 1), ('run', 'c', 3, 9, 1, 1), ('run', 'd', 4, 9, 1, 1), ('run', 'e', null, 9, null, 1), ('other', 'x', 1, 9, 1, 1)`)
+	want(t, lines(t, pool, state.Drift, "run"), "0")
+	exec(t, pool, `update comissao set valor_centavos = 9 where pedido_id = 'a'`)
+	exec(t, pool, `update comissao set versao_evento = 2 where pedido_id = 'b'`)
+	exec(t, pool, `delete from comissao where pedido_id = 'c'`)
+	exec(t, pool, `insert into comissao values ('e', 1, 1)`)
+	want(t, lines(t, pool, state.Drift, "run"), "4")
+}
+
+const applied = `insert into reprocessamento_diff (execucao_id, pedido_id, antes, depois, antes_versao, depois_versao) values
+	('run', 'changed', 1, 9, 1, 2), ('run', 'new', null, 9, null, 1), ('run', 'newgone', null, 9, null, 1),
+	('run', 'newtaken', null, 9, null, 1), ('run', 'same', 7, 7, 1, 1), ('run', 'taken', 1, 9, 1, 2), ('run', 'sameversion', 1, 9, 2, 2),
+	('other', 'foreign', 1, 9, 1, 1)`
+
+func TestRevert(t *testing.T) {
+	pool := pgtest.New(t)
+	exec(t, pool, applied)
+	exec(t, pool, `insert into comissao (pedido_id, valor_centavos, versao_evento) values
+		('changed', 9, 2), ('foreign', 9, 1), ('new', 9, 1), ('newtaken', 9, 2), ('same', 7, 1), ('sameversion', 9, 2), ('taken', 8, 2)`)
+	if n := exec(t, pool, state.Revert, "run"); n != 3 {
+		t.Errorf("%d reverted", n)
+	}
+	want(t, lines(t, pool, commissions), "changed 1 1", "foreign 9 1", "newtaken 9 2", "same 7 1", "sameversion 1 2", "taken 8 2")
+	if n := exec(t, pool, state.Revert, "run"); n != 0 {
+		t.Errorf("%d reverted a second time", n)
+	}
+}
+
+// Somebody overwrites an order while the revert waits for it: it is left alone.
+func TestRevertLooksAgainOnceItHasTheLock(t *testing.T) {
+	pool := pgtest.New(t)
+	exec(t, pool, applied)
+	exec(t, pool, `insert into comissao (pedido_id, valor_centavos, versao_evento) values ('changed', 9, 2), ('new', 9, 1)`)
+	other, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Exec(t.Context(), `update comissao set valor_centavos = 10, versao_evento = 3`); err != nil {
+		t.Fatal(err)
+	}
+	reverted := make(chan int64)
+	go func() {
+		tag, err := pool.Exec(t.Context(), state.Revert, "run")
+		if err != nil {
+			t.Error(err)
+		}
+		reverted <- tag.RowsAffected()
+	}()
+	for lines(t, pool, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)[0] == "0" {
+	}
+	if err := other.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-reverted; n != 0 {
+		t.Errorf("%d reverted", n)
+	}
+	want(t, lines(t, pool, commissions), "changed 10 3", "new 10 3")
+}
+
+// The statements of a chunk use the primary key whatever the statistics; without any also if they were planned
+// for all times, while the table was empty.
+func TestChunksUseThePrimaryKey(t *testing.T) {
+	pool := pgtest.New(t)
+	statements := map[string]string{
+		"prepare lock (text[]) as " + state.Lock:                             "execute lock (array['P-1', 'P-2'])",
+		"prepare versions (text[]) as " + state.Versions:                     "execute versions (array['P-1', 'P-2'])",
+		"prepare apply (text, text[], bigint[], bigint[]) as " + state.Apply: "execute apply ('run', array['P-1', 'P-2'], '{1, 2}', '{1, 2}')",
+	}
+	check := func(modes ...string) func(*testing.T) {
+		return func(t *testing.T) {
+			conn, err := pool.Acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Release()
+			for prepare, execute := range statements {
+				for _, mode := range modes {
+					for _, sql := range []string{"set plan_cache_mode = " + mode, prepare} {
+						if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+							t.Fatal(err)
+						}
+					}
+					rows, _ := conn.Query(t.Context(), "explain "+execute, pgx.QueryExecModeSimpleProtocol)
+					lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+					if err != nil {
+						t.Fatal(err)
+					}
+					plan := strings.Join(lines, "\n")
+					if _, err := conn.Exec(t.Context(), "deallocate "+strings.Fields(prepare)[1], pgx.QueryExecModeSimpleProtocol); err != nil {
+						t.Fatal(err)
+					}
+					if !strings.Contains(plan, "comissao_pkey") || strings.Contains(plan, "Seq Scan") {
+						t.Errorf("%s, %s:\n%s", execute, mode, plan)
+					}
+				}
+			}
+			if _, err := conn.Exec(t.Context(), "reset plan_cache_mode"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Run("empty", check("force_custom_plan", "force_generic_plan"))
+	exec(t, pool, `insert into comissao select 'P-' || i, i, 1 from generate_series(1, 20000) i`)
+	t.Run("20,000 rows", check("force_custom_plan", "force_generic_plan"))
+	exec(t, pool, `analyze comissao`)
+	t.Run("20,000 rows, analysed", check("force_custom_plan", "force_generic_plan"))
+}
+
+var _ batch.Handler = commission.New(commission.Options{})
