@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,8 +48,12 @@ func (bursting) UncertainCounts(context.Context) ([]ledger.UncertainCount, error
 func child(task string) int {
 	began := time.Now()
 	clock := func() time.Time { return fake.Noon.Add(time.Since(began)) }
+	n := 0
+	if task == "large" {
+		n = 100_000
+	}
 	o := Options{
-		Data: fake.New(fake.Options{Now: clock}), Language: "en", Theme: "dark", Zone: fake.Zone, Database: "reprise", Server: "here",
+		Data: fake.New(fake.Options{Now: clock, Uncertain: n}), Language: "en", Theme: "dark", Zone: fake.Zone, Database: "reprise", Server: "here",
 		CrashDir: os.Getenv("CRASH_DIR"),
 	}
 	switch task {
@@ -319,6 +324,32 @@ func TestTheTerminalIsAskedNothing(t *testing.T) {
 	c.ends()
 	if q := query.FindString(c.output()); q != "" {
 		t.Fatalf("asked %q: a late answer would be taken for keys", q)
+	}
+}
+
+// The time from a key to its frame on a real terminal, with a hundred thousand rows to review. It is printed, not
+// judged: the machine may be busy. What is judged is the work done, in TestAHundredThousandRows.
+func TestKeyToFrame(t *testing.T) {
+	c := start(t, "large")
+	c.waitFor("aplicar-2026-10-14-v2")
+	c.types("4")
+	c.waitFor("ev-1042")
+	var times []time.Duration
+	for i := range 60 {
+		time.Sleep(time.Duration(20+i%7) * time.Millisecond)
+		c.forget()
+		began := time.Now()
+		c.types("j")
+		for c.output() == "" && time.Since(began) < 5*time.Second {
+			time.Sleep(time.Millisecond)
+		}
+		times = append(times, time.Since(began))
+	}
+	slices.Sort(times)
+	t.Logf("key to frame on a terminal: median %v, p95 %v, worst %v", times[30], times[57], times[59])
+	c.types("q")
+	if code := c.ends(); code != 0 {
+		t.Fatalf("exit code %d", code)
 	}
 }
 

@@ -86,6 +86,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		tea.WithInput(watch(o.In, hangUp)),
 		tea.WithOutput(o.Out),
 		tea.WithAltScreen(),
+		tea.WithFPS(framesPerSecond),
 		tea.WithoutSignalHandler(), // SIGHUP has to restore the terminal too
 		tea.WithoutCatchPanics(),   // ours writes the stack to a file
 	)
@@ -103,6 +104,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	return nil
 }
+
+// framesPerSecond is how often bubbletea looks whether there is a new frame to write. Looking is all that an idle
+// dashboard does; a key waits for it a thirtieth of a second at most.
+const framesPerSecond = 30
 
 func isTerminal(v any) bool {
 	f, ok := v.(term.File)
