@@ -29,6 +29,7 @@ type outcome byte
 const (
 	undecided outcome = iota
 	pending           // in flight elsewhere, or given back: look again
+	elsewhere         // in flight elsewhere, and only counted: in a simulation
 	applied
 	registered
 	refused
@@ -290,8 +291,11 @@ func (e *Engine) simulateEffects(ctx context.Context, tasks []task) error {
 		return err
 	}
 	for i := range tasks {
-		if tasks[i].outcome == undecided {
+		switch tasks[i].outcome {
+		case undecided:
 			tasks[i].outcome = applied
+		case pending:
+			tasks[i].outcome = elsewhere
 		}
 	}
 	return nil

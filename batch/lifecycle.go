@@ -215,6 +215,9 @@ func (s *Store) Revert(ctx context.Context, id string) (reverted, left int64, er
 		if r.Mode != Apply {
 			return fmt.Errorf("a simulation changed nothing: %w", ErrState)
 		}
+		if err := unhurried(ctx, tx); err != nil {
+			return err
+		}
 		tag, err := tx.Exec(ctx, h.State().Revert, id)
 		if err != nil {
 			return err

@@ -130,9 +130,14 @@ func (s *Store) Replays(ctx context.Context, limit int, before time.Time) ([]Rep
 // sort in memory. Everything else is bounded by the pool's statement time-out.
 func (s *Store) patiently(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `select set_config('statement_timeout', '30min', true), set_config('work_mem', '128MB', true)`); err != nil {
+		if err := unhurried(ctx, tx); err != nil {
 			return err
 		}
 		return fn(tx)
 	})
+}
+
+func unhurried(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `select set_config('statement_timeout', '30min', true), set_config('work_mem', '128MB', true)`)
+	return err
 }

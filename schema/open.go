@@ -104,6 +104,8 @@ func (o Options) apply(config *pgxpool.Config) {
 	parameter("statement_timeout", strconv.FormatInt(o.StatementTimeout.Milliseconds(), 10))
 	// A process that froze inside a transaction keeps its locks from others no longer than this.
 	parameter("idle_in_transaction_session_timeout", "60000")
+	// A plan that was kept from when a table was small would read the whole of it for each key.
+	parameter("plan_cache_mode", "force_custom_plan")
 	// The server notices a client that vanished, and gives back its locks.
 	parameter("tcp_keepalives_idle", "15")
 	parameter("tcp_keepalives_interval", "5")

@@ -55,6 +55,7 @@ type statusLine struct {
 	f        *os.File
 	terminal bool
 	last     time.Time
+	text     string
 	shown    bool
 }
 
@@ -65,12 +66,12 @@ func (s *statusLine) show(line string) {
 	case s.terminal && time.Since(s.last) > 100*time.Millisecond:
 		fmt.Fprintf(s.f, "\r\x1b[2K%s", printable(line))
 		s.shown = true
-	case !s.terminal && time.Since(s.last) > 10*time.Second:
+	case !s.terminal && line != s.text && time.Since(s.last) > 10*time.Second:
 		fmt.Fprintln(s.f, printable(line))
 	default:
 		return
 	}
-	s.last = time.Now()
+	s.last, s.text = time.Now(), line
 }
 
 func (s *statusLine) done() {
