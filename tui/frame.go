@@ -159,13 +159,13 @@ func (a *app) banner(w int) string {
 	if left := h.Retry.Sub(now); left >= time.Second {
 		retry = e.S(text.BannerRetry, e.Duration(left))
 	}
-	why := text.CleanLine(cause(h.Err).Error())
 	what := text.BannerFailed
 	if a.clock.Health().Err != nil {
 		what = text.BannerAway
 	}
-	line := " " + t.Warning + " " + e.S(what) + ": " + why
 	tail := "  " + stale + "; " + retry + " "
+	line := " " + t.Warning + " " + e.S(what) + ": "
+	line += reason(h.Err, w-text.Width(line)-text.Width(tail))
 	return t.Banner.Render(layout.Ends(text.Truncate(line, max(w-text.Width(tail), w/3)), tail, w))
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -101,13 +102,16 @@ func (a *app) trouble() feed.Health {
 	return worst
 }
 
-// cause is the innermost error, which says what happened; the outer ones say what was being done.
-func cause(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
+// reason is an error in a line of w columns: all of it, or else its innermost part if that is what it ends with;
+// the outer parts say what was being done.
+func reason(err error, w int) string {
+	all := text.CleanLine(err.Error())
+	inner := err
+	for next := errors.Unwrap(inner); next != nil; next = errors.Unwrap(inner) {
+		inner = next
 	}
+	if short := text.CleanLine(inner.Error()); text.Width(all) > w && strings.HasSuffix(all, short) {
+		return short
+	}
+	return all
 }

@@ -97,6 +97,15 @@ func (e *Env) Paragraph(s string, style theme.Style, w int) layout.Block {
 	return out
 }
 
+// Indented is a Paragraph with all its lines moved to the right.
+func (e *Env) Indented(s string, style theme.Style, w int) layout.Block {
+	out := e.Paragraph(s, style, w-2)
+	for i, line := range out {
+		out[i] = "  " + line
+	}
+	return out
+}
+
 // StateOf is how a replay's state looks: symbol, word and style.
 func (e *Env) StateOf(s batch.State) (symbol, word string, style theme.Style) {
 	t := e.Theme

@@ -107,6 +107,19 @@ func writeEscape(b *strings.Builder, r rune) {
 	}
 }
 
+// Clip bounds what is looked at of a text, which may be megabytes, to what could fill w columns: a character
+// with all the marks that may sit on it takes a few bytes.
+func Clip(s string, w int) string {
+	most := max(w, 4) * 16
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
 // Width is the number of columns that clean text takes.
 func Width(s string) int { return ansi.StringWidth(s) }
 

@@ -123,7 +123,7 @@ func WrapWords(s string, w int) []string {
 
 // cutWidth is the longest prefix of s that fits a width.
 func cutWidth(s string, w int) string {
-	piece := ansi.Truncate(s, w, "")
+	piece := ansi.Truncate(Clip(s, w), w, "")
 	if piece == "" && s != "" {
 		piece = ansi.Truncate(s, 2, "") // a wide character in one column: better too wide than endless
 	}

@@ -297,7 +297,7 @@ func (t *Table) row(r Row, widths []int, w int, selected, focused bool) string {
 		}
 		cell := r.Cells[i]
 		if r.Note != nil && i > 0 {
-			b.WriteString(r.Note.Style.On(back).Render(text.Pad(text.Clean(clip(r.Note.Text)), max(w-1-used, 0))))
+			b.WriteString(r.Note.Style.On(back).Render(text.Pad(text.Clean(text.Clip(r.Note.Text, w)), max(w-1-used, 0))))
 			used = w - 1
 			break
 		}
@@ -306,7 +306,7 @@ func (t *Table) row(r Row, widths []int, w int, selected, focused bool) string {
 			used += widths[i]
 			continue
 		}
-		b.WriteString(cell.Style.On(back).Render(place(text.Clean(clip(cell.Text)), widths[i], c.Right)))
+		b.WriteString(cell.Style.On(back).Render(place(text.Clean(text.Clip(cell.Text, widths[i])), widths[i], c.Right)))
 		used += widths[i]
 	}
 	if used < w-1 {
@@ -317,15 +317,6 @@ func (t *Table) row(r Row, widths []int, w int, selected, focused bool) string {
 		line = text.Pad(line, w-1)
 	}
 	return line
-}
-
-// clip bounds what is cleaned of a value that may be megabytes: no terminal is wider.
-func clip(s string) string {
-	const most = 4096
-	if len(s) > most {
-		return s[:most]
-	}
-	return s
 }
 
 // scrollBar draws the last column: where in the loaded rows the screen is.

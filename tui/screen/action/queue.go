@@ -141,8 +141,8 @@ func previewBody(e *screen.Env, p batch.Preview, w int) layout.Block {
 	for _, k := range p.Kinds {
 		line := e.S(text.PreviewKind, e.Int(k.Wanted), e.Int(k.Registered), e.Int(k.Uncertain))
 		body = append(body, e.Theme.Bold.Render(text.Truncate(text.Clean(k.Kind), w)))
-		body = append(body, e.Paragraph("  "+line, e.Theme.Text, w)...)
-		body = append(body, e.Paragraph("  "+Rule(e, k.Rule), e.Theme.Muted, w)...)
+		body = append(body, e.Indented(line, e.Theme.Text, w)...)
+		body = append(body, e.Indented(Rule(e, k.Rule), e.Theme.Muted, w)...)
 	}
 	if p.Request.Mode == batch.Simulate {
 		body = append(body, e.Paragraph(e.S(text.PreviewSimulates), e.Theme.Good, w)...)

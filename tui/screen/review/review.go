@@ -75,11 +75,11 @@ type Model struct {
 func New(env *screen.Env, source Source, origin string) *Model {
 	m := &Model{env: env, source: source, origin: origin, ghosts: map[string]item{}, mine: map[string]time.Time{}, marks: newMarks()}
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.ReviewEmpty), Columns: []table.Column{
-		{Title: env.S(text.ColEvent), Width: 14, Grow: 2, Max: 40},
+		{Title: env.S(text.ColEvent), Width: 10, Grow: 2, Max: 40},
 		{Title: env.S(text.ColKind), Width: 18, Grow: 1, Max: 28},
 		{Title: env.S(text.ColReason), Width: 12, Grow: 1, Max: 24, Keep: 1},
 		{Title: env.S(text.ColTries), Width: 5, Right: true, Keep: 3},
-		{Title: env.S(text.ColReady), Width: 8, Right: true},
+		{Title: env.S(text.ColReady), Width: 7, Right: true},
 		{Title: env.S(text.ColRun), Width: 16, Grow: 1, Max: 30, Keep: 4},
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}}

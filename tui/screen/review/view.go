@@ -184,7 +184,7 @@ func (m *Model) proof(v evidence, w int) layout.Block {
 	}
 	for _, o := range v.Occurrences {
 		out = append(out, text.Truncate(t.Muted.Render(e.Time(o.At)+"  ")+t.Warn.Render(text.Clean(o.Kind))+t.Muted.Render("  "+text.Clean(o.Execution)), w))
-		out = append(out, e.Paragraph("  "+text.CleanLine(excerpt(o.Text)), t.Text, w)...)
+		out = append(out, e.Indented(text.CleanLine(excerpt(o.Text)), t.Text, w)...)
 		if len(o.Answer) > 0 {
 			for _, line := range e.JSON(o.Answer, w-2) {
 				out = append(out, "  "+line)
@@ -199,8 +199,8 @@ func (m *Model) proof(v evidence, w int) layout.Block {
 				line += t.Bad.Render("  " + e.S(text.DecisionForced))
 			}
 			out = append(out, text.Truncate(line, w))
-			out = append(out, e.Paragraph("  "+text.CleanLine(excerpt(d.Note)), t.Text, w)...)
-			out = append(out, e.Paragraph("  "+text.CleanLine(excerpt(d.Origin)), t.Muted, w)...)
+			out = append(out, e.Indented(text.CleanLine(excerpt(d.Note)), t.Text, w)...)
+			out = append(out, e.Indented(text.CleanLine(excerpt(d.Origin)), t.Muted, w)...)
 		}
 	}
 
