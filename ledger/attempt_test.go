@@ -15,6 +15,7 @@ import (
 )
 
 func TestP1_AnAmbiguousAttemptIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	for _, onFailure := range []ledger.OnFailure{ledger.Keep, ledger.LookUp} {
 		t.Run(string(onFailure), func(t *testing.T) {
 			l, pool := open(t, ledger.Options{})
@@ -42,6 +43,7 @@ func TestP1_AnAmbiguousAttemptIsNotRepeated(t *testing.T) {
 }
 
 func TestP1_AnAbandonedReservationIsNotRetaken(t *testing.T) {
+	t.Parallel()
 	for _, onFailure := range []ledger.OnFailure{ledger.Keep, ledger.LookUp} {
 		l, pool := open(t, ledger.Options{})
 		e, p := effect("ev-1", onFailure), newProvider(always(nil))
@@ -64,6 +66,7 @@ func TestP1_AnAbandonedReservationIsNotRetaken(t *testing.T) {
 }
 
 func TestP1_OneOfManyHostsSends(t *testing.T) {
+	t.Parallel()
 	const hosts, keys = 3, 200
 	first, pool := open(t, ledger.Options{})
 	books := []*ledger.Ledger{first, with(t, pool, ledger.Options{FlushSize: 16}), with(t, pool, ledger.Options{FlushSize: 7, Flushers: 4})}
@@ -99,6 +102,7 @@ func TestP1_OneOfManyHostsSends(t *testing.T) {
 
 // The same key twice in one process: one statement cannot hold it twice.
 func TestP1_OneKeyManyTimesAtOnce(t *testing.T) {
+	t.Parallel()
 	l, _ := open(t, ledger.Options{})
 	p := newProvider(always(nil))
 	var group sync.WaitGroup
@@ -116,6 +120,7 @@ func TestP1_OneKeyManyTimesAtOnce(t *testing.T) {
 }
 
 func TestP1_WhatIsNotSentIsTriedAgainUnderTheSameReservation(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Keep), newProvider(script(errNoRoute, errNoRoute, nil))
 	if out := do(t, l, e, p.call, ledger.DidApply); out.Attempt != 1 {
@@ -159,6 +164,7 @@ func TestP1_WhatIsNeverSentIsGivenBack(t *testing.T) {
 
 // An attempt that may have left counts even if a later one did not leave.
 func TestP1_NotSentDoesNotClearAnEarlierDoubt(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := effect("ev-1", ledger.Release)
 	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidWait)
@@ -176,6 +182,7 @@ func TestP1_NotSentDoesNotClearAnEarlierDoubt(t *testing.T) {
 }
 
 func TestP1_ARefusalIsFinal(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Release), newProvider(always(errRefused))
 	if out := do(t, l, e, p.call, ledger.DidRefuse); out.Result != ledger.Refused || out.Reason != "destinatario-inexistente" {
@@ -194,6 +201,7 @@ func TestP1_ARefusalIsFinal(t *testing.T) {
 }
 
 func TestP1_EveryOtherErrorIsAmbiguous(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		call   ledger.Call
 		reason string
@@ -276,6 +284,7 @@ func TestP1_ACallHasADeadline(t *testing.T) {
 
 // Who is told to stop still records what is known.
 func TestP1_AnAnswerIsRecordedDuringShutdown(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	for id, answer := range map[string]error{"ev-ok": nil, "ev-doubt": errTimeout, "ev-refused": errRefused, "ev-unsent": errNoRoute} {
 		ctx, stop := context.WithCancel(t.Context())
@@ -293,6 +302,7 @@ func TestP1_AnAnswerIsRecordedDuringShutdown(t *testing.T) {
 }
 
 func TestP1_CloseWaitsForCalls(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	calling, answer := make(chan struct{}), make(chan struct{})
 	var group sync.WaitGroup
@@ -326,6 +336,7 @@ func TestP1_CloseWaitsForCalls(t *testing.T) {
 }
 
 func TestAnEffectThatCannotBeStoredIsRefused(t *testing.T) {
+	t.Parallel()
 	l, _ := open(t, ledger.Options{})
 	for name, spoil := range map[string]func(*ledger.Effect){
 		"no event":         func(e *ledger.Effect) { e.EventID = "" },

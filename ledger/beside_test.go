@@ -37,6 +37,7 @@ func event(id string) seedsql.Event {
 }
 
 func TestP1_BesideAConsumerWithoutTokensEachIsSentOnce(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	const keys = 100
 	p := newProvider(always(nil))
@@ -70,6 +71,7 @@ func TestP1_BesideAConsumerWithoutTokensEachIsSentOnce(t *testing.T) {
 
 // What it reserved and abandoned is retaken by the caller's policy: there is no other.
 func TestP2_WhatAConsumerWithoutTokensAbandoned(t *testing.T) {
+	t.Parallel()
 	for onFailure, want := range map[ledger.OnFailure]string{ledger.Release: ledger.DidApply, ledger.Keep: ledger.DidReview} {
 		l, pool := open(t, ledger.Options{})
 		e, p := effect("ev-1", onFailure), newProvider(always(nil))
@@ -107,6 +109,7 @@ func TestP2_WhatAConsumerWithoutTokensAbandoned(t *testing.T) {
 }
 
 func TestP4_AConsumerWithoutTokensForgetsNothingOfOurs(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := effect("ev-1", ledger.Release)
 	r := reserve(t, l, e)
@@ -134,6 +137,7 @@ func TestP4_AConsumerWithoutTokensForgetsNothingOfOurs(t *testing.T) {
 
 // It takes over what is abandoned, if the provider deduplicates; the former owner's answer is then late.
 func TestP5_AConsumerWithoutTokensTakesOver(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Release), newProvider(always(nil))
 	r := reserve(t, l, e)
@@ -161,6 +165,7 @@ func TestP5_AConsumerWithoutTokensTakesOver(t *testing.T) {
 }
 
 func TestP1_WhatAConsumerWithoutTokensDoubtsIsReviewed(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	if err := consumer(pool, ledger.Keep, nil, errors.New("timed out")).Apply(t.Context(), event("ev-1")); err != nil {
 		t.Fatal(err)

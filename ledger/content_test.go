@@ -12,6 +12,7 @@ import (
 )
 
 func TestCanonicalForm(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		``:                          `null`,
 		` { "b" : 1 , "a" : [ ] } `: `{"a":[],"b":1}`,
@@ -44,6 +45,7 @@ func TestCanonicalForm(t *testing.T) {
 
 // Content that was stored hashes like content that is about to be.
 func TestCanonicalFormSurvivesTheDatabase(t *testing.T) {
+	t.Parallel()
 	pool := pgtest.New(t)
 	number := rapid.StringMatching(`-?(0|[1-9][0-9]{0,12})(\.[0-9]{1,6})?([eE][+-]?[0-9]{1,2})?`)
 	text := rapid.Custom(func(t *rapid.T) string {
@@ -88,6 +90,7 @@ func TestCanonicalFormSurvivesTheDatabase(t *testing.T) {
 
 // Whatever a provider answers, what is known is recorded.
 func TestP1_EveryAnswerIsStorable(t *testing.T) {
+	t.Parallel()
 	pool := pgtest.New(t)
 	for _, answer := range []string{`{"a":1}`, `{"a":`, "\x00", `"\u0000"`, "\xff\xfe", `"\ud800"`, `1e400000`, strings.Repeat("[", 100_000), strings.Repeat("x", 1<<20)} {
 		text := answerText(json.RawMessage(answer))

@@ -56,8 +56,8 @@ type Policy struct {
 	DedupWindow time.Duration
 	// CallTimeout bounds one call to the provider.
 	CallTimeout time.Duration
-	// Quarantine is how long after an attempt began a call could still be alive somewhere: a person decides
-	// only after it. 0 means the sweep age.
+	// Quarantine is how long a call could still be alive somewhere: after it was given up, or after an
+	// abandoned attempt began. A person decides only after it. 0 means the sweep age.
 	Quarantine time.Duration
 	// MaxAttempts bounds automatic attempts that may have left, over all executions. 0 means 5.
 	MaxAttempts int

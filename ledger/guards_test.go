@@ -36,6 +36,7 @@ from (select clock_timestamp() as agora) t
 // What is predicted to those who look is what happens to those who reserve, and the reason that is given is the
 // one that holds. The rule itself is written a third time here, as a sentence.
 func TestP1_WhatLookPredictsIsWhatReserveDoes(t *testing.T) {
+	t.Parallel()
 	pool := pgtest.New(t)
 	l := New(pool, Options{})
 	t.Cleanup(l.Close)

@@ -1,12 +1,15 @@
 package ledger_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +26,12 @@ import (
 	"reprise.dev/reprise/schema/pgtest"
 )
 
+// TestMain lets REPRISE_RAPID_CHECKS say how many random sequences each property is tried with.
 func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", cmp.Or(os.Getenv("REPRISE_RAPID_CHECKS"), "30")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	code := m.Run()
 	if code == 0 {
 		// The server that tests share lives on, with the pool that makes their databases; the proxy of tests leaves some behind.
@@ -67,6 +75,28 @@ func with(t testing.TB, pool *pgxpool.Pool, o ledger.Options) *ledger.Ledger {
 	l := ledger.New(pool, o)
 	t.Cleanup(l.Close)
 	return l
+}
+
+// example stands in for the test that an example has not got.
+type example struct {
+	testing.TB
+	cleanups []func()
+}
+
+func (*example) Helper()                           {}
+func (*example) Name() string                      { return "example" }
+func (*example) Context() context.Context          { return context.Background() }
+func (e *example) Cleanup(f func())                { e.cleanups = append(e.cleanups, f) }
+func (*example) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (*example) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+func exampleDatabase() (pool *pgxpool.Pool, drop func()) {
+	e := &example{}
+	return pgtest.New(e), func() {
+		for _, f := range slices.Backward(e.cleanups) {
+			f()
+		}
+	}
 }
 
 // provider counts deliveries. It answers with what next returns.

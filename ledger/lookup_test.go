@@ -11,6 +11,7 @@ import (
 )
 
 func TestLookUps(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	answer := func(u ledger.UncertainEffect, v ledger.LookUpVerdict) {
 		t.Helper()
@@ -89,6 +90,7 @@ func TestLookUps(t *testing.T) {
 }
 
 func TestP5_ALookUpOfARowThatChangedChangesNothing(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	for i, verdict := range []ledger.LookUpVerdict{ledger.Found, ledger.NotFound, ledger.Unreachable} {
 		for j, change := range []func(e ledger.Effect){

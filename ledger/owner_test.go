@@ -88,6 +88,7 @@ var takeovers = map[string]func(testing.TB, *ledger.Ledger, *pgxpool.Pool, ledge
 }
 
 func TestP5_ALateAnswerChangesNothingAndIsLogged(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	for taken, takeOver := range takeovers {
 		for ending, end := range endings {
@@ -118,6 +119,7 @@ func TestP5_ALateAnswerChangesNothingAndIsLogged(t *testing.T) {
 }
 
 func TestP5_ALateAnswerIsEvidence(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := effect("ev-1", ledger.Keep)
 	_, err := l.Do(t.Context(), e, func(context.Context, ledger.Attempt) (json.RawMessage, error) {
@@ -136,6 +138,7 @@ func TestP5_ALateAnswerIsEvidence(t *testing.T) {
 
 // A reply that is lost is asked for again with the same token.
 func TestP1_ALostReplyToAReservation(t *testing.T) {
+	t.Parallel()
 	l, link, pool := openLinked(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Keep), newProvider(always(nil))
 	heal := link.loseReplies()
@@ -153,6 +156,7 @@ func TestP1_ALostReplyToAReservation(t *testing.T) {
 }
 
 func TestP1_ALostReplyToAWriteBack(t *testing.T) {
+	t.Parallel()
 	for name, end := range endings {
 		for _, onFailure := range []ledger.OnFailure{ledger.Keep, ledger.Release} {
 			t.Run(name+"/"+string(onFailure), func(t *testing.T) {
@@ -182,6 +186,7 @@ func TestP1_ALostReplyToAWriteBack(t *testing.T) {
 
 // What was given back, with the reply lost, and retaken by somebody else meanwhile, is not claimed again.
 func TestP5_ALostReplyAndThenANewOwner(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"give back", "doubt"} {
 		t.Run(name, func(t *testing.T) {
 			l, link, pool := openLinked(t, ledger.Options{})
@@ -210,6 +215,7 @@ func TestP5_ALostReplyAndThenANewOwner(t *testing.T) {
 }
 
 func TestP1_AnAnswerIsRecordedAfterTheDatabaseComesBack(t *testing.T) {
+	t.Parallel()
 	l, link, pool := openLinked(t, ledger.Options{})
 	e := effect("ev-1", ledger.Keep)
 	var group sync.WaitGroup
@@ -243,6 +249,7 @@ func TestP5_AWriteBackEndsAtTheSweepAge(t *testing.T) {
 }
 
 func TestP1_OneEffectThatTheDatabaseRejectsDoesNotSpoilTheOthers(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{Flushers: 1})
 	execSQL(t, pool, `alter table efeito_aplicado add constraint proibido check (evento_id <> 'bad')`)
 	var group sync.WaitGroup
@@ -258,6 +265,7 @@ func TestP1_OneEffectThatTheDatabaseRejectsDoesNotSpoilTheOthers(t *testing.T) {
 }
 
 func TestP1_DatabaseErrorsThatPassAreWaitedOut(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := effect("ev-1", ledger.Keep)
 	// Each error once, by a trigger that remembers in a sequence, which no rollback takes back.
@@ -285,6 +293,7 @@ func TestP1_DatabaseErrorsThatPassAreWaitedOut(t *testing.T) {
 
 // After a migration the plan of a cached statement is refused once; nothing ran.
 func TestP1_AMigrationDuringWork(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	for i, sql := range []string{"select 1", `alter table efeito_aplicado add column nova int`, `alter table efeito_aplicado alter column ao_falhar type varchar`} {
 		execSQL(t, pool, sql)

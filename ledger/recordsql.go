@@ -70,7 +70,7 @@ with n as materialized (
             select case when f.motivo is null then 'reservado' else 'incerto' end,
                 f.motivo is null, -- given back, for an automatic retry
                 f.motivo,
-                case when f.motivo is not null then e.tentativa_em + $14::bigint * interval '1 microsecond' end,
+                case when f.motivo is not null then clock_timestamp() + $14::bigint * interval '1 microsecond' end,
                 case when e.ao_falhar = 'consultar' then clock_timestamp() + interval '1 minute' end
             from (select case
                 when e.ao_falhar <> 'liberar' then excluded.motivo

@@ -12,6 +12,7 @@ import (
 )
 
 func TestP2_AnAmbiguousAttemptIsRepeatedWithTheSameContent(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Release), newProvider(script(errTimeout, nil))
 	if out := do(t, l, e, p.call, ledger.DidWait); out.Standing != ledger.Absent || out.Reason != "sem-resposta" {
@@ -37,6 +38,7 @@ func TestP2_AnAmbiguousAttemptIsRepeatedWithTheSameContent(t *testing.T) {
 }
 
 func TestP2_AnAbandonedReservationIsRetakenWhileTheProviderDeduplicates(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Release), newProvider(always(nil))
 	reserve(t, l, e)
@@ -52,6 +54,7 @@ func TestP2_AnAbandonedReservationIsRetakenWhileTheProviderDeduplicates(t *testi
 }
 
 func TestP2_NoRetryWhenTheWindowMayBeOver(t *testing.T) {
+	t.Parallel()
 	window := func(id string) ledger.Effect {
 		e := effect(id, ledger.Release)
 		e.Policy.DedupWindow = time.Hour
@@ -110,6 +113,7 @@ func TestP2_NoRetryWhenTheWindowMayBeOver(t *testing.T) {
 }
 
 func TestP2_NoRetryWithAnotherContent(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Release), newProvider(script(errTimeout, nil))
 	do(t, l, e, p.call, ledger.DidWait)
@@ -139,6 +143,7 @@ func TestP2_NoRetryWithAnotherContent(t *testing.T) {
 }
 
 func TestP2_AttemptsAreBounded(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Release), newProvider(always(errTimeout))
 	e.Policy.MaxAttempts = 3
@@ -187,6 +192,7 @@ func TestP2_NoRetryUnderAReservationWhoseWindowEnds(t *testing.T) {
 
 // While a provider is away, attempts of which nothing left do not use up those that may have.
 func TestP2_UnsentAttemptsDoNotCount(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := effect("ev-1", ledger.Release)
 	e.Policy.MaxAttempts = 2
@@ -203,6 +209,7 @@ func TestP2_UnsentAttemptsDoNotCount(t *testing.T) {
 }
 
 func TestLookTellsEveryStandingApart(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	ids := []string{"absent", "done", "refused", "uncertain", "in-flight", "abandoned", "given-back", "confirmed", "discarded"}
 	abandoned := effect("abandoned", ledger.Keep)

@@ -26,6 +26,7 @@ func doubted(t testing.TB, l *ledger.Ledger, id string) ledger.Effect {
 }
 
 func TestP6_NoDecisionWhileACallCouldBeAlive(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := effect("ev-1", ledger.Keep)
 	e.Policy.Quarantine = time.Minute
@@ -58,6 +59,7 @@ func TestP6_NoDecisionWhileACallCouldBeAlive(t *testing.T) {
 
 // A consumer without tokens may have retaken a row of which another reports a failure.
 func TestP6_ARowWithoutQuarantineWaitsForTheSweepAge(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	execSQL(t, pool, `insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id) values ('e:k', 'e', 'k', 'incerto', 'ao-vivo')`)
 	u := uncertain(t, l, "e:k")
@@ -72,6 +74,7 @@ func TestP6_ARowWithoutQuarantineWaitsForTheSweepAge(t *testing.T) {
 }
 
 func TestP11_ADecisionAppliesToTheRowThatWasShown(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := doubted(t, l, "ev-1")
 	first := uncertain(t, l, e.Key())
@@ -111,6 +114,7 @@ func TestP11_ADecisionAppliesToTheRowThatWasShown(t *testing.T) {
 }
 
 func TestADecisionNeedsANoteAndAVerdict(t *testing.T) {
+	t.Parallel()
 	l, _ := open(t, ledger.Options{})
 	e := doubted(t, l, "ev-1")
 	u := uncertain(t, l, e.Key())
@@ -123,6 +127,7 @@ func TestADecisionNeedsANoteAndAVerdict(t *testing.T) {
 }
 
 func TestP1_EachVerdictDoesWhatItSays(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	for verdict, result := range map[ledger.Verdict]string{ledger.Confirm: "confirmado", ledger.Discard: "descartado"} {
 		e := doubted(t, l, string(verdict))
@@ -161,6 +166,7 @@ func TestP1_EachVerdictDoesWhatItSays(t *testing.T) {
 
 // A permission is for one send: not spent by an attempt that did not leave, spent by one that may have.
 func TestP1_APermissionToResendIsSpentOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		attempt func(t *testing.T, l *ledger.Ledger, pool *pgxpool.Pool, e ledger.Effect)
 		left    bool
@@ -216,6 +222,7 @@ func TestP1_APermissionToResendIsSpentOnce(t *testing.T) {
 }
 
 func TestP12_ReviewersAtOnceDecideOnceAndTheChainHolds(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	const reviewers, effects = 8, 25
 	versions := make([]time.Time, effects)
@@ -255,6 +262,7 @@ func TestP12_ReviewersAtOnceDecideOnceAndTheChainHolds(t *testing.T) {
 }
 
 func TestP12_TheFirstRecordThatWasTamperedWithIsNamed(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	for i := range 5 {
 		decide(t, l, doubted(t, l, fmt.Sprint(i)).Key(), ledger.Confirm)
@@ -302,6 +310,7 @@ func TestP12_TheFirstRecordThatWasTamperedWithIsNamed(t *testing.T) {
 }
 
 func TestP12_AnEmptyChainIsInOrder(t *testing.T) {
+	t.Parallel()
 	l, _ := open(t, ledger.Options{})
 	if chain, err := l.VerifyChain(t.Context()); err != nil || !chain.OK() || chain.String() != "none recorded" {
 		t.Errorf("%s %v", chain, err)
@@ -309,6 +318,7 @@ func TestP12_AnEmptyChainIsInOrder(t *testing.T) {
 }
 
 func TestP12_DecisionsAreAttributable(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := doubted(t, l, "ev-1")
 	var role string
@@ -326,6 +336,7 @@ func TestP12_DecisionsAreAttributable(t *testing.T) {
 }
 
 func TestP12_ATransactionWithAnOldSnapshotCannotDecide(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e := doubted(t, l, "ev-1")
 	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
@@ -339,6 +350,7 @@ func TestP12_ATransactionWithAnOldSnapshotCannotDecide(t *testing.T) {
 }
 
 func TestTheReviewQueueIsPagedByKey(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	execSQL(t, pool, `
 		insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id, motivo, atualizado_em)

@@ -17,6 +17,7 @@ import (
 
 // The planner has never seen the table, or last saw it empty: nothing may cost what the ledger holds.
 func TestNothingReadsTheWholeLedger(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	execSQL(t, pool, `alter table efeito_aplicado set (autovacuum_enabled = off)`)
 	warmUp := func(id string) {
@@ -93,6 +94,7 @@ func flushStatistics(t *testing.T, pool *pgxpool.Pool) {
 
 // A pooler in the path costs latency only.
 func TestWithoutPreparedStatements(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"simple_protocol", "exec", "cache_describe"} {
 		t.Run(mode, func(t *testing.T) {
 			url := pgtest.NewURL(t)

@@ -67,7 +67,8 @@ where estado = 'reservado'
   and (livre or atualizado_em < clock_timestamp() - $2::bigint * interval '1 microsecond')`
 
 // abandonSQL moves rows to incerto that no attempt may follow. $1 keys; $2 their versions; $3 reason; $4 sweep age;
-// $5 quarantine; $6 policy of those that have none.
+// $5 quarantine; $6 policy of
+// those that have none (they keep none: whoever attempts them next computes their window).
 const abandonSQL = `
 with alvo as materialized (
     select chave, execucao_id, dono from efeito_aplicado
@@ -82,7 +83,6 @@ with alvo as materialized (
     set estado = 'incerto', dono = null, livre = false, reenvio = false, motivo = $3::text,
         quarentena_ate = coalesce(tentativa_em, atualizado_em) + $5::bigint * interval '1 microsecond',
         consultar_em = case when coalesce(ao_falhar, $6::text) = 'consultar' then clock_timestamp() end,
-        ao_falhar = coalesce(ao_falhar, $6::text),
         atualizado_em = clock_timestamp()
     where chave = any(array(select chave from alvo))
 )

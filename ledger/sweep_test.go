@@ -15,6 +15,7 @@ import (
 )
 
 func TestP3_EachAbandonedReservationFindsItsEnd(t *testing.T) {
+	t.Parallel()
 	old := 6 * time.Minute
 	windowed := policy(ledger.Release)
 	windowed.DedupWindow = time.Hour
@@ -93,6 +94,7 @@ func TestP3_EachAbandonedReservationFindsItsEnd(t *testing.T) {
 }
 
 func TestP3_RowsLeftAloneDoNotHideOthers(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	insert := func(kind string, n int) {
 		execSQL(t, pool, `
@@ -113,6 +115,7 @@ func TestP3_RowsLeftAloneDoNotHideOthers(t *testing.T) {
 }
 
 func TestP3_ASweepListsABoundedNumberOfUnknownKinds(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	execSQL(t, pool, `
 		insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id, atualizado_em)
@@ -124,6 +127,7 @@ func TestP3_ASweepListsABoundedNumberOfUnknownKinds(t *testing.T) {
 }
 
 func TestP3_WhatASweepRetriesItDoesNotMeetAgain(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	const n = 1200 // more than two pages
 	execSQL(t, pool, `
@@ -149,6 +153,7 @@ func TestP3_WhatASweepRetriesItDoesNotMeetAgain(t *testing.T) {
 }
 
 func TestP3_ASweepOfKeysTouchesOnlyThose(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	keys := []string{}
 	for i := range 600 {
@@ -174,6 +179,7 @@ func TestP3_ASweepOfKeysTouchesOnlyThose(t *testing.T) {
 }
 
 func TestP3_ARetryThatFailsEndsTheSweep(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	for i := range 3 {
 		reserve(t, l, effect(fmt.Sprint(i), ledger.Release))
@@ -191,6 +197,7 @@ func TestP3_ARetryThatFailsEndsTheSweep(t *testing.T) {
 
 // A sweep judges a row, and then the row changes hands before the sweep writes.
 func TestP3_ASweepMovesOnlyTheRowThatItJudged(t *testing.T) {
+	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	keep, release := effect("a", ledger.Keep), effect("b", ledger.Release)
 	release.Policy.MaxAttempts = 1
