@@ -1,0 +1,104 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"reprise.dev/reprise/batch"
+)
+
+const (
+	// $3 bounds what the account may cost.
+	inSpanSQL = `select count(*) from (select from evento_arquivado where posicao between $1 and $2 limit $3) e`
+
+	firstGapsSQL = `
+		select posicao + 1, proxima - 1
+		from (select posicao, lead(posicao) over (order by posicao) as proxima
+			from evento_arquivado where posicao between $1 and $2) e
+		where proxima - posicao > 1
+		limit $3`
+
+	ordersSQL = `
+		select count(*), coalesce(least(sum(faltam), 9223372036854775807)::bigint, 0)
+		from (select max(versao) - min(versao) + 1 - count(*) as faltam
+			from evento_arquivado where posicao between $1 and $2 group by pedido_id) p`
+
+	recordSQL = `
+		insert into importacao (arquivo, sha256, formato, operador, lidos, importados, repetidos, rejeitados)
+		values ($1, $2, $3, coalesce(nullif($4, ''), session_user), $5, $6, $7, $8)`
+
+	rowsBeforeSQL = `select greatest(reltuples, 0)::bigint from pg_class where oid = 'evento_arquivado'::regclass`
+)
+
+// A span of positions that holds this much more than was read is not examined: that would cost what the archive
+// holds, not what was imported.
+const (
+	spanFactor = 4
+	spanFree   = 1_000_000
+)
+
+// account counts orders and what is missing between the first and the last position of the import.
+func account(ctx context.Context, db beginner, r *Report) error {
+	if r.Imported+r.Repeated == 0 {
+		return nil
+	}
+	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, patienceSQL); err != nil {
+			return err
+		}
+		most := spanFactor*r.Read + spanFree
+		var held int64
+		if err := tx.QueryRow(ctx, inSpanSQL, r.First, r.Last, most).Scan(&held); err != nil {
+			return fmt.Errorf("count positions: %w", err)
+		}
+		if held == most {
+			r.Unexamined = fmt.Sprintf("the archive holds many more events between positions %d and %d than were read", r.First, r.Last)
+			return nil
+		}
+		if r.Gaps = r.Last - r.First + 1 - held; r.Gaps > 0 {
+			rows, err := tx.Query(ctx, firstGapsSQL, r.First, r.Last, maxGaps)
+			if err != nil {
+				return fmt.Errorf("list gaps: %w", err)
+			}
+			if r.FirstGaps, err = pgx.CollectRows(rows, pgx.RowToStructByPos[batch.Gap]); err != nil {
+				return fmt.Errorf("list gaps: %w", err)
+			}
+		}
+		if err := tx.QueryRow(ctx, ordersSQL, r.First, r.Last).Scan(&r.Orders, &r.VersionGaps); err != nil {
+			return fmt.Errorf("count orders: %w", err)
+		}
+		return nil
+	})
+}
+
+// record notes a file in table importacao.
+func record(ctx context.Context, pool *pgxpool.Pool, f FileReport, operator string) error {
+	_, err := pool.Exec(ctx, recordSQL, f.Name, f.SHA256, f.Format, operator, f.Read, f.Imported, f.Repeated, f.Rejected)
+	if err != nil {
+		return fmt.Errorf("record the import of %s: %w", f.Name, err)
+	}
+	return nil
+}
+
+const (
+	analyzeFrom  = 10_000 // rows that are not worth new statistics
+	analyzeShare = 10     // nor is less than a tenth of the table
+)
+
+// analyze gives the planner new statistics if the archive grew by a lot.
+func analyze(ctx context.Context, pool *pgxpool.Pool, imported int64) error {
+	if imported < analyzeFrom {
+		return nil
+	}
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		var before int64
+		if err := tx.QueryRow(ctx, rowsBeforeSQL).Scan(&before); err != nil || imported < before/analyzeShare {
+			return err
+		}
+		_, err := tx.Exec(ctx, patienceSQL+"; analyze evento_arquivado")
+		return err
+	})
+}
