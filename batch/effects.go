@@ -195,7 +195,7 @@ func (e *Engine) callAll(ctx context.Context, r *run, tasks []task) (why string,
 		}
 		release, err := provider.Acquire(ctx)
 		if err != nil {
-			var closed *Closed
+			var closed *ClosedError
 			if errors.As(err, &closed) {
 				r.closed = closed
 				why = fmt.Sprintf("provider %s: %s", t.rule.Provider, closed.Why)

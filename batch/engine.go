@@ -17,7 +17,7 @@ import (
 // Provider is one external provider, as the engine needs it.
 type Provider interface {
 	// Acquire waits until a call may be made: a free place, the rate, sending hours, the circuit breaker. It
-	// returns a function that gives the place back, or a [*Closed] if no call can be made now.
+	// returns a function that gives the place back, or a [*ClosedError] if no call can be made now.
 	Acquire(ctx context.Context) (release func(), err error)
 	// Call makes one attempt: at most one request on the wire. Its errors are classified as package ledger says.
 	Call(ctx context.Context, kind string, a ledger.Attempt) (json.RawMessage, error)
@@ -25,8 +25,8 @@ type Provider interface {
 	LookUp(ctx context.Context, key string) (ledger.LookUpAnswer, error)
 }
 
-// Closed says that a provider takes no calls now, why, and when it is worth asking again.
-type Closed struct {
+// ClosedError says that a provider takes no calls now, why, and when it is worth asking again.
+type ClosedError struct {
 	Why   string
 	Until time.Time
 	// Failing is true if the provider itself is the reason (its circuit breaker is open), as opposed to a rule
@@ -34,7 +34,7 @@ type Closed struct {
 	Failing bool
 }
 
-func (c *Closed) Error() string { return c.Why }
+func (c *ClosedError) Error() string { return c.Why }
 
 // Engine executes: it plans replays, works slices, sweeps, follows the archive live.
 type Engine struct {

@@ -28,7 +28,7 @@ type run struct {
 	stopping  <-chan struct{}
 
 	waiting bool    // it is on record that the replay waits
-	closed  *Closed // a provider that takes no calls
+	closed  *ClosedError // a provider that takes no calls
 	limited bool    // the limit of effects is reached
 }
 

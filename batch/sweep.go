@@ -102,7 +102,7 @@ func (e *Engine) redrive(ctx context.Context, row ledger.Retakable) (ended bool,
 	}
 	release, err := provider.Acquire(ctx)
 	if err != nil {
-		var closed *Closed
+		var closed *ClosedError
 		if errors.As(err, &closed) {
 			return false, closed.Why, nil
 		}

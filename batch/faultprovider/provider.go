@@ -5,7 +5,6 @@ package faultprovider
 import (
 	"hash/fnv"
 	"hash/maphash"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,26 +16,18 @@ import (
 type Options struct {
 	Dedup       bool          // a second request with a key has no effect…
 	Window      time.Duration // …for so long after the first; 0: for ever
-	CacheErrors bool          // the first answer for a key is repeated, errors included
+	CacheErrors bool          // deduplicates by repeating the first answer for a key, errors included
 	KeyHeader   string        // Idempotency-Key
-	KeepBodies  bool          // remember the last body of each key
+	KeepBodies  bool          // remember the bodies of each key
 	Delay       time.Duration // before every answer
 	Seed        uint64        // of the shares
 	Rules       []Rule        // the first that applies counts
 }
 
-// Totals sum up what came and what was done.
-type Totals struct {
-	Requests   int64           `json:"requests"`
-	Deliveries int64           `json:"deliveries"`
-	Keys       int64           `json:"keys"`
-	Twice      int64           `json:"twice"` // keys that were delivered more than once
-	Faults     map[Fault]int64 `json:"faults"`
-}
-
 // Provider counts and fails. It is safe for concurrent use.
 type Provider struct {
 	options Options
+	start   time.Time
 
 	mu     sync.Mutex
 	rules  []Rule
@@ -45,14 +36,20 @@ type Provider struct {
 	hook   func(key string)
 }
 
-// record is what is known of a key.
+// record is what is known of a key. There may be millions, so it is small; what few keys have is apart.
 type record struct {
-	requests, delivered int
-	first               time.Time
-	bodyHash            uint64
-	body                []byte
-	cached              int // status, when errors are cached
-	script              []Fault
+	requests, delivered uint32
+	bodies              uint32        // one more than how often the body was not that of the request before
+	known               bool          // acted on, and not forgotten since
+	since               time.Duration // when it was acted on or first answered, from the provider's start
+	lastBody, acted     uint64        // hashes of the last body and of the one acted on
+	stored              Fault         // the answer that is repeated, when answers are stored
+	extra               *extra
+}
+
+type extra struct {
+	bodies [][]byte
+	script []Fault
 }
 
 var hashSeed = maphash.MakeSeed()
@@ -62,22 +59,23 @@ func New(o Options) *Provider {
 	if o.KeyHeader == "" {
 		o.KeyHeader = "Idempotency-Key"
 	}
-	return &Provider{options: o, rules: o.Rules, keys: map[string]*record{}, totals: Totals{Faults: map[Fault]int64{}}}
+	p := &Provider{options: o, start: time.Now(), rules: slices.Clone(o.Rules)}
+	p.Reset()
+	return p
 }
 
-// decision is what to answer to one request.
+// decision is how to answer one request.
 type decision struct {
-	fault  Fault
-	status int // of a cached answer, or 0
-	delay  time.Duration
-	acted  bool
+	fault Fault
+	delay time.Duration
 }
 
 // take counts a request and decides what happens to it.
 func (p *Provider) take(key string, body []byte) decision {
+	hash := maphash.Bytes(hashSeed, body)
 	p.mu.Lock()
 	hook := p.hook
-	d := p.decide(key, body)
+	d := p.decide(key, body, hash)
 	p.mu.Unlock()
 	if hook != nil {
 		hook(key)
@@ -85,146 +83,122 @@ func (p *Provider) take(key string, body []byte) decision {
 	return d
 }
 
-func (p *Provider) decide(key string, body []byte) decision {
-	r := p.record(key)
+func (p *Provider) decide(key string, body []byte, hash uint64) decision {
+	r, now := p.record(key), time.Since(p.start)
 	r.requests++
-	p.totals.Requests++
-	d := p.choose(key, r)
-	hash := maphash.Bytes(hashSeed, body)
-	known := p.options.Dedup && r.delivered > 0 && (p.options.Window == 0 || time.Since(r.first) < p.options.Window)
-	if p.options.CacheErrors && r.cached != 0 {
-		return decision{fault: d.fault, status: r.cached, delay: d.delay}
+	if r.requests == 1 {
+		p.totals.Keys++
 	}
-	if d.fault == Conflict {
-		if r.requests == 1 || r.bodyHash == hash {
-			d.fault = OK
-		}
+	p.totals.Requests++
+	r.keep(body, hash, p.options.KeepBodies)
+	if p.options.Window > 0 && now-r.since >= p.options.Window {
+		r.known, r.stored = false, ""
+	}
+	d := p.choose(key, r)
+	dedup := p.options.Dedup || p.options.CacheErrors || d.fault == Conflict
+	switch {
+	case r.stored != "":
+		d.fault = r.stored
+	case d.fault == Conflict && (!r.known || r.acted == hash):
+		d.fault = OK
 	}
 	p.totals.Faults[d.fault]++
-	if d.fault.acts() && !known {
+	if d.fault.acts() && !(dedup && r.known) {
+		r.known, r.since, r.acted = true, now, hash
 		r.delivered++
-		r.first = time.Now()
 		p.totals.Deliveries++
 		if r.delivered == 2 {
 			p.totals.Twice++
 		}
-		d.acted = true
 	}
-	if r.requests == 1 || d.acted {
-		r.bodyHash = hash
-	}
-	if p.options.KeepBodies {
-		r.body = slices.Clone(body)
-	}
-	if status := statusOf(d.fault); p.options.CacheErrors && status != 0 {
-		r.cached = status
+	if p.options.CacheErrors && r.stored == "" && d.fault.answer() != "" {
+		r.stored, r.since = d.fault.answer(), now
 	}
 	return d
+}
+
+func (r *record) keep(body []byte, hash uint64, whole bool) {
+	if r.bodies == 0 || r.lastBody != hash {
+		r.bodies++
+	}
+	r.lastBody = hash
+	if whole {
+		x := r.more()
+		x.bodies = append(x.bodies, slices.Clone(body))
+	}
+}
+
+func (r *record) more() *extra {
+	if r.extra == nil {
+		r.extra = &extra{}
+	}
+	return r.extra
 }
 
 func (p *Provider) record(key string) *record {
 	r, ok := p.keys[key]
 	if !ok {
 		r = &record{}
-		p.keys[key] = r
+		p.keys[strings.Clone(key)] = r // not the whole header that it may be part of
 	}
 	return r
 }
 
 func (p *Provider) choose(key string, r *record) decision {
-	if len(r.script) > 0 {
-		f := r.script[0]
-		r.script = r.script[1:]
-		return decision{fault: f, delay: p.options.Delay}
+	if r.extra != nil && len(r.extra.script) > 0 {
+		f := r.extra.script[0]
+		r.extra.script = r.extra.script[1:]
+		return decision{f, p.options.Delay}
 	}
+	// One number decides among all rules, each taking its own part of [0, 1), so that every share is exact.
+	dice := -1.0
 	for _, rule := range p.rules {
 		if rule.Match != "" && !strings.Contains(key, rule.Match) ||
-			rule.Times > 0 && r.requests > rule.Times ||
-			rule.Every > 0 && p.totals.Requests%int64(rule.Every) != 0 ||
-			rule.Share > 0 && rule.Share < 1 && chance(p.options.Seed, key, r.requests) >= rule.Share {
+			rule.Times > 0 && int(r.requests) > rule.Times ||
+			rule.Every > 0 && p.totals.Requests%int64(rule.Every) != 0 {
 			continue
 		}
-		return decision{fault: rule.Fault, delay: p.options.Delay + rule.Delay}
+		if rule.Share > 0 && rule.Share < 1 {
+			if dice < 0 {
+				dice = chance(p.options.Seed, key, r.requests)
+			}
+			if dice >= rule.Share {
+				dice -= rule.Share
+				continue
+			}
+		}
+		return decision{rule.Fault, p.options.Delay + rule.Delay}
 	}
-	return decision{fault: OK, delay: p.options.Delay}
+	return decision{OK, p.options.Delay}
 }
 
 // chance is a number in [0, 1) that depends on its arguments alone.
-func chance(seed uint64, key string, attempt int) float64 {
+func chance(seed uint64, key string, attempt uint32) float64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key))
-	x := h.Sum64() ^ seed*0x9e3779b97f4a7c15 ^ uint64(attempt)<<32
-	x ^= x >> 31
-	x *= 0x94d049bb133111eb
-	x ^= x >> 29
-	return float64(x>>11) / math.Exp2(53)
+	return float64(mix(mix(h.Sum64()^mix(seed))+uint64(attempt))>>11) / math.Exp2(53)
 }
 
-// Delivered is how often the provider acted on a key.
-func (p *Provider) Delivered(key string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r, ok := p.keys[key]; ok {
-		return r.delivered
-	}
-	return 0
+// mix is the step of SplitMix64: neighbours come out unrelated.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
-// Requests is how often a key came.
-func (p *Provider) Requests(key string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r, ok := p.keys[key]; ok {
-		return r.requests
-	}
-	return 0
-}
-
-// Body is the last body that came with a key, if bodies are kept.
-func (p *Provider) Body(key string) []byte {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r, ok := p.keys[key]; ok {
-		return r.body
-	}
-	return nil
-}
-
-// Totals sums up.
-func (p *Provider) Totals() Totals {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := p.totals
-	t.Keys, t.Faults = int64(len(p.keys)), maps.Clone(p.totals.Faults)
-	return t
-}
-
-// Keys lists the keys that came, sorted.
-func (p *Provider) Keys() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Sorted(maps.Keys(p.keys))
-}
-
-// Script says what befalls the next requests of a key, one after the other.
+// Script says what befalls the next requests of a key, one after the other, before any rule.
 func (p *Provider) Script(key string, faults ...Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.record(key).script = faults
+	p.record(key).more().script = slices.Clone(faults)
 }
 
 // SetRules replaces the rules.
 func (p *Provider) SetRules(rules ...Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rules = rules
-}
-
-// Rules are those in force.
-func (p *Provider) Rules() []Rule {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.rules)
+	p.rules = slices.Clone(rules)
 }
 
 // OnRequest calls f after each request was counted and before it is answered.

@@ -16,11 +16,30 @@ type decoder struct {
 	ignoreExtras bool
 }
 
+// events returns a function that reads the next line or record and gives each of its events, or what is wrong with
+// it, to emit. It returns io.EOF at the end.
+func (d *decoder) events(s *source) (next func(emit func(row, *fault)) error, err error) {
+	if d.format == csvFormat {
+		c, err := newCSV(s, d)
+		if err != nil {
+			return nil, err
+		}
+		return c.next, nil
+	}
+	return func(emit func(row, *fault)) error {
+		l, err := s.read()
+		if err == nil && len(bytes.TrimSpace(l.text)) > 0 {
+			d.decode(l, emit)
+		}
+		return err
+	}, nil
+}
+
 // decode reads the events of one line and gives each to emit, or what is wrong with it.
 func (d *decoder) decode(l line, emit func(row, *fault)) {
 	r := row{line: l}
 	if l.tooLong {
-		emit(r, faultf(CodeTooLong, "the line is longer than %d MiB", maxLine>>20))
+		emit(r, tooLong())
 		return
 	}
 	if f := d.scan.scan(l.text); f != nil {
@@ -50,6 +69,8 @@ func (d *decoder) decode(l line, emit func(row, *fault)) {
 		emit(r, d.document(part, &r))
 	}
 }
+
+func tooLong() *fault { return faultf(CodeTooLong, "the line is longer than %d MiB", maxLine>>20) }
 
 // translate replaces the type of event by the one that it has here.
 func (d *decoder) translate(r *row) {

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -139,19 +138,19 @@ func (r *run) decoder(s *source) (d *decoder, err error) {
 
 // read decodes a file and gives it to send in parcels.
 func read(f *fileRun, d *decoder, send func(parcel) error) error {
+	next, err := d.events(f.source)
+	if err != nil {
+		return err
+	}
 	p := parcel{file: f}
 	for {
-		l, err := f.source.read()
+		err := next(func(r row, f *fault) { p.add(r, f) })
 		if errors.Is(err, io.EOF) {
 			return send(p)
 		}
 		if err != nil {
 			return err
 		}
-		if len(bytes.TrimSpace(l.text)) == 0 {
-			continue
-		}
-		d.decode(l, func(row row, fault *fault) { p.add(row, fault) })
 		if len(p.rows) >= batchRows || p.bytes >= batchBytes {
 			if err := send(p); err != nil {
 				return err

@@ -33,6 +33,7 @@ type line struct {
 	text       []byte // kept until the batch is done; cut to [maxRaw] if the line is too long
 	number     int64  // from 1
 	offset     int64  // of its first byte in the expanded file
+	end        string // what ended it: LF, CR LF, or nothing at the end of the file
 	tooLong    bool
 	unfinished bool // the file ends without a newline after it
 }
@@ -167,10 +168,15 @@ func (s *source) readFresh() (line, error) {
 			return line{}, io.EOF
 		}
 		l.text = s.block[start:len(s.block):len(s.block)]
-		if l.unfinished = err != nil; !l.unfinished {
-			l.text = bytes.TrimSuffix(l.text, []byte("\n"))
-			l.text = bytes.TrimSuffix(l.text, []byte("\r"))
+		switch {
+		case err != nil:
+			l.unfinished = true
+		case bytes.HasSuffix(l.text, []byte("\r\n")):
+			l.end = "\r\n"
+		default:
+			l.end = "\n"
 		}
+		l.text = l.text[:len(l.text)-len(l.end)]
 		if len(l.text) > maxLine || total > maxLine+2 {
 			l.tooLong = true
 			l.text = bytes.Clone(l.text[:maxRaw+1]) // one more than is shown, so that it shows as cut

@@ -28,7 +28,7 @@ func mustAcquire(t *testing.T, p *Provider) func() {
 func wantClosed(t *testing.T, p *Provider, failing bool, until time.Time) {
 	t.Helper()
 	_, err := p.Acquire(t.Context())
-	var closed *batch.Closed
+	var closed *batch.ClosedError
 	if !errors.As(err, &closed) || closed.Failing != failing || closed.Why == "" {
 		t.Fatalf("got %v, want closed, failing %v", err, failing)
 	}

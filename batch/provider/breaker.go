@@ -37,7 +37,7 @@ func (p *Provider) newBreaker() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	})
 }
 
-// failing is a [*batch.Closed] while the breaker is open.
+// failing is a [*batch.ClosedError] while the breaker is open.
 func (p *Provider) failing() error {
 	if p.breaker.State() != gobreaker.StateOpen {
 		return nil
@@ -46,7 +46,7 @@ func (p *Provider) failing() error {
 	if at := p.opensAt.Load(); at != nil {
 		until = *at
 	}
-	return &batch.Closed{Why: fmt.Sprintf("it failed %d times in a row", p.BreakerAfter), Until: until, Failing: true}
+	return &batch.ClosedError{Why: fmt.Sprintf("it failed %d times in a row", p.BreakerAfter), Until: until, Failing: true}
 }
 
 // admit lets one caller at a time pass while the breaker is half-open.
@@ -55,7 +55,7 @@ func (p *Provider) admit() (endProbe func(), err error) {
 		return func() {}, nil
 	}
 	if !p.probing.CompareAndSwap(false, true) {
-		return nil, &batch.Closed{Why: "it failed, and is being tried again", Until: time.Now().Add(time.Second), Failing: true}
+		return nil, &batch.ClosedError{Why: "it failed, and is being tried again", Until: time.Now().Add(time.Second), Failing: true}
 	}
 	return func() { p.probing.Store(false) }, nil
 }

@@ -193,7 +193,7 @@ var _ batch.Provider = (*Provider)(nil)
 // longestWait is how long [Provider.Acquire] waits for the rate; beyond it the caller has better things to do.
 const longestWait = 5 * time.Second
 
-// Acquire waits for a place, and for the rate. It returns a [*batch.Closed] outside sending hours, if the
+// Acquire waits for a place, and for the rate. It returns a [*batch.ClosedError] outside sending hours, if the
 // breaker is open, or if the rate lets nothing through for some time.
 func (p *Provider) Acquire(ctx context.Context) (release func(), err error) {
 	if err := p.openNow(); err != nil {
@@ -223,7 +223,7 @@ func (p *Provider) Acquire(ctx context.Context) (release func(), err error) {
 
 func (p *Provider) openNow() error {
 	if open, until := p.hours.open(time.Now()); !open {
-		return &batch.Closed{Why: fmt.Sprintf("outside sending hours (%s, %s)", p.hours.text, p.hours.zone), Until: until}
+		return &batch.ClosedError{Why: fmt.Sprintf("outside sending hours (%s, %s)", p.hours.text, p.hours.zone), Until: until}
 	}
 	return p.failing()
 }
@@ -236,7 +236,7 @@ func (p *Provider) waitForRate(ctx context.Context) error {
 	}
 	if wait > longestWait {
 		turn.Cancel()
-		return &batch.Closed{Why: fmt.Sprintf("the rate of %g calls a second is used up", p.Rate), Until: time.Now().Add(wait)}
+		return &batch.ClosedError{Why: fmt.Sprintf("the rate of %g calls a second is used up", p.Rate), Until: time.Now().Add(wait)}
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

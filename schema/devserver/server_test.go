@@ -247,7 +247,7 @@ func TestAnotherProcessUnderAnOldNumberIsLeftAlone(t *testing.T) {
 		if err := bystander.Process.Kill(); err != nil {
 			t.Error(err)
 		}
-		<-ended
+		<-ended //nolint:errcheck // that it ended is what counts
 	}()
 	pidFile := filepath.Join(dir, "data", "postmaster.pid")
 	stale := strconv.Itoa(bystander.Process.Pid) + "\n" + filepath.Join(dir, "data") + "\n1\n5432\n" + filepath.Join(dir, "run") + "\n\n  1 1\nready   \n"
@@ -261,7 +261,7 @@ func TestAnotherProcessUnderAnOldNumberIsLeftAlone(t *testing.T) {
 		t.Error(err)
 	}
 	select {
-	case <-ended:
+	case <-ended: //nolint:errcheck // that it ended is what counts
 		t.Fatal("Stop ended a process that is not the server")
 	case <-time.After(50 * time.Millisecond):
 	}

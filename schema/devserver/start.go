@@ -209,7 +209,7 @@ func (s *Server) launch(ctx context.Context, binaries string) error {
 			return &startError{err: err, log: readFrom(s.LogFile(), before)}
 		case <-ctx.Done():
 			_ = cmd.Process.Signal(syscall.SIGINT)
-			<-ended
+			<-ended //nolint:errcheck // that it ended is what counts
 			return fmt.Errorf("start postgres: %w", ctx.Err())
 		case <-time.After(poll):
 		}

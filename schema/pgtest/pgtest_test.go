@@ -104,7 +104,7 @@ func TestTheSharedServerEndsWithItsLastUser(t *testing.T) {
 		if err := user.Start(); err != nil {
 			t.Fatal(err)
 		}
-		defer user.Process.Kill()
+		defer func() { _ = user.Process.Kill() }()
 		users = append(users, user)
 		await(t, "a user of the shared server", func() bool {
 			_, err := os.Stat(filepath.Join(temp, strconv.Itoa(user.Process.Pid)))
