@@ -11,8 +11,12 @@ import (
 )
 
 // Counters says in words where the events that were read went. Together the parts make the whole.
-func (e *Env) Counters(c batch.Counters, w int) layout.Block {
+func (e *Env) Counters(c batch.Counters, simulation bool, w int) layout.Block {
 	t := e.Theme
+	written := text.CountWritten
+	if simulation {
+		written = text.CountWouldWrite
+	}
 	type part struct {
 		n      int64
 		label  text.M
@@ -21,7 +25,7 @@ func (e *Env) Counters(c batch.Counters, w int) layout.Block {
 	}
 	parts := []part{
 		{c.Read, text.CountRead, t.Bold, true},
-		{c.Written, text.CountWritten, t.Good, true},
+		{c.Written, written, t.Good, true},
 		{c.Unchanged, text.CountUnchanged, t.Text, true},
 		{c.Newer, text.CountNewer, t.Text, false},
 		{c.Passed, text.CountPassed, t.Muted, false},
@@ -58,7 +62,7 @@ func (e *Env) Counters(c batch.Counters, w int) layout.Block {
 func Account(e *Env, r batch.Replay, w int) layout.Block {
 	s, t := r.Summary, e.Theme
 	out := layout.Block{e.Section(e.S(text.SectionAccount), e.S(text.AccountEvents, e.Int(s.Events)), w)}
-	out = append(out, e.Counters(s.Counters, w)...)
+	out = append(out, e.Counters(s.Counters, r.Mode == batch.Simulate, w)...)
 	var more []string
 	if s.Orders > 0 {
 		more = append(more, e.S(text.AccountOrders, e.Int(s.Orders), e.Int(s.Changed)))

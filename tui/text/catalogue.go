@@ -156,6 +156,7 @@ var (
 	// Counters.
 	CountRead       = M{"read", "lidos"}
 	CountWritten    = M{"written", "gravados"}
+	CountWouldWrite = M{"would be written", "seriam gravados"}
 	CountUnchanged  = M{"already right", "já certos"}
 	CountNewer      = M{"newer version kept", "com versão mais nova"}
 	CountPassed     = M{"other types", "outros tipos"}

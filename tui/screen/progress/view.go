@@ -116,7 +116,7 @@ func (m *Model) summary(w int) layout.Block {
 	if r.Summary != nil { // the account at the end has them
 		return out
 	}
-	return append(out, e.Counters(p.Total, w)...)
+	return append(out, e.Counters(p.Total, r.Mode == batch.Simulate, w)...)
 }
 
 func (m *Model) bar(w int, style theme.Style) string {
