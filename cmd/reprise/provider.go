@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,10 +29,17 @@ func newProvider(a *app) *cobra.Command {
 		Use:   "provider",
 		Short: "A local provider that fails as it is told and counts what it really delivered, per key",
 		Long: "For demonstrations and tests. It takes effects as POST requests, counts requests and deliveries per idempotency key, and fails as --fault says: " +
-			"NAME[:SHARE[:MATCH]], with NAME one of " + faultNames() + ". What it counted can be read over HTTP (/_counts, /_deliveries, /lookup/KEY) or with the subcommands.",
+			"NAME[:SHARE[:MATCH]], with NAME one of " + faultNames() + " or delay=DURATION, SHARE the part of requests (0.01 is one in a hundred), " +
+			"MATCH a part of the key. What it counted can be read over HTTP (/_counts, /_deliveries, /lookup/KEY) or with the subcommands.",
 		Example: "  reprise provider --fault act-then-hang:0.01 --seed 7\n  reprise provider counts http://127.0.0.1:8080",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Window < 0 || o.Delay < 0 {
+				return usageError{errors.New("--window and --delay are not negative")}
+			}
+			if o.Window > 0 && !o.Dedup && !o.CacheErrors {
+				return usageError{errors.New("--window says when a provider that deduplicates forgets: it needs --dedup or --cache-errors")}
+			}
 			var err error
 			if o.Rules, err = parseRules(faults); err != nil {
 				return err
@@ -41,9 +49,9 @@ func newProvider(a *app) *cobra.Command {
 				return usageError{err}
 			}
 			if portFile != "" {
-				if err := os.WriteFile(portFile, []byte(server.URL), 0o600); err != nil {
+				if err := writeWhole(portFile, server.URL+"\n"); err != nil {
 					server.Close()
-					return err
+					return fmt.Errorf("write the URL: %w", err)
 				}
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "provider listening on %s\n", server.URL)
@@ -56,15 +64,24 @@ func newProvider(a *app) *cobra.Command {
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback address to listen on")
 	f.StringVar(&portFile, "port-file", "", "write the URL to this file, for scripts")
 	f.BoolVar(&o.Dedup, "dedup", false, "a second request with a key has no effect")
-	f.DurationVar(&o.Window, "window", 0, "with --dedup: keys are forgotten after this (0: never)")
+	f.DurationVar(&o.Window, "window", 0, "with --dedup or --cache-errors: keys are forgotten after this (0: never)")
 	f.BoolVar(&o.CacheErrors, "cache-errors", false, "the first answer for a key is repeated, errors included")
 	f.StringVar(&o.KeyHeader, "key-header", "Idempotency-Key", "header that carries the key")
-	f.BoolVar(&o.KeepBodies, "keep-bodies", false, "remember the last body of each key")
+	f.BoolVar(&o.KeepBodies, "keep-bodies", false, "remember the bodies of each key")
 	f.DurationVar(&o.Delay, "delay", 0, "before every answer")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the shares")
 	f.StringArrayVar(&faults, "fault", nil, "NAME[:SHARE[:MATCH]] (may be repeated; the first that applies counts)")
 	c.AddCommand(newProviderCounts(a), newProviderFaults(), newProviderDelivered(a))
 	return c
+}
+
+// writeWhole puts text in a file at once: a script that waits for the file never reads half of it.
+func writeWhole(path, text string) error {
+	draft := path + ".new"
+	if err := os.WriteFile(draft, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(draft, path)
 }
 
 func faultNames() string {
@@ -92,7 +109,7 @@ func newProviderCounts(a *app) *cobra.Command {
 		Use: "counts URL", Short: "What the provider counted", Example: "  reprise provider counts http://127.0.0.1:8080 --json", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var t faultprovider.Totals
-			if _, err := askProvider(cmd.Context(), http.MethodGet, args[0]+"/_counts", nil, &t); err != nil {
+			if err := askProvider(cmd.Context(), http.MethodGet, args[0], "/_counts", nil, &t); err != nil {
 				return err
 			}
 			if a.json {
@@ -117,7 +134,7 @@ func newProviderFaults() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := askProvider(cmd.Context(), http.MethodPut, args[0]+"/_faults", body, &rules); err != nil {
+			if err := askProvider(cmd.Context(), http.MethodPut, args[0], "/_faults", body, &rules); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%d faults in force\n", len(rules))
@@ -131,12 +148,8 @@ func newProviderDelivered(a *app) *cobra.Command {
 		Use: "delivered URL KEY", Short: "Whether the provider acted on a key: exit 0 if it did, 3 if not", Args: cobra.ExactArgs(2),
 		Example: "  reprise provider delivered http://127.0.0.1:8080 ev-17:notificar-vendedor",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var about struct {
-				Key       string `json:"chave"`
-				Requests  int    `json:"requests"`
-				Delivered int    `json:"delivered"`
-			}
-			if _, err := askProvider(cmd.Context(), http.MethodGet, args[0]+"/_counts/"+url.PathEscape(args[1]), nil, &about); err != nil {
+			var about faultprovider.Count
+			if err := askProvider(cmd.Context(), http.MethodGet, args[0], "/_counts/"+url.PathEscape(args[1]), nil, &about); err != nil {
 				return err
 			}
 			if a.json {
@@ -154,23 +167,28 @@ func newProviderDelivered(a *app) *cobra.Command {
 	}
 }
 
-func askProvider(ctx context.Context, method, address string, body []byte, into any) (int, error) {
+// askProvider calls a running provider at base, e.g. http://127.0.0.1:8080, and reads its JSON answer.
+func askProvider(ctx context.Context, method, base, path string, body []byte, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return usageError{fmt.Errorf("%q is not the URL of a provider: give what it printed, e.g. http://127.0.0.1:8080", base)}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(base, "/")+path, bytes.NewReader(body))
 	if err != nil {
-		return 0, usageError{err}
+		return usageError{err}
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
-		return answer.StatusCode, fmt.Errorf("provider answered %s: %s", answer.Status, printable(string(text)))
+		return fmt.Errorf("provider answered %s: %s", answer.Status, text)
 	}
-	return answer.StatusCode, json.NewDecoder(answer.Body).Decode(into)
+	return json.NewDecoder(answer.Body).Decode(into)
 }
 
 func printTotals(w io.Writer, t faultprovider.Totals) {
