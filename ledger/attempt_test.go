@@ -202,6 +202,7 @@ func TestP1_ARefusalIsFinal(t *testing.T) {
 
 func TestP1_EveryOtherErrorIsAmbiguous(t *testing.T) {
 	t.Parallel()
+	l, pool := open(t, ledger.Options{})
 	for name, c := range map[string]struct {
 		call   ledger.Call
 		reason string
@@ -220,8 +221,7 @@ func TestP1_EveryOtherErrorIsAmbiguous(t *testing.T) {
 		}, "sem-resposta"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, pool := open(t, ledger.Options{})
-			e := effect("ev-1", ledger.Keep)
+			e := effect(name, ledger.Keep)
 			e.Policy.CallTimeout = 50 * time.Millisecond
 			if out := do(t, l, e, c.call, ledger.DidDoubt); out.Reason != c.reason {
 				t.Errorf("outcome %+v", out)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -292,18 +293,30 @@ func openLinked(t testing.TB, o ledger.Options) (*ledger.Ledger, *link, *pgxpool
 		t.Fatal(err)
 	}
 	t.Cleanup(direct.Close)
-	config := direct.Config().ConnConfig
-	address := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
+	config := direct.Config()
+	address := net.JoinHostPort(config.ConnConfig.Host, fmt.Sprint(config.ConnConfig.Port))
 	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "database", "127.0.0.1:0", address)
 	if err := proxy.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(proxy.Stop)
-	linked := strings.Replace(url, address, proxy.Listen, 1)
-	// Without prepared statements a request goes out as a whole before any reply is needed.
-	linked += map[bool]string{true: "&", false: "?"}[strings.Contains(url, "?")] + "default_query_exec_mode=exec"
-	pool, err := schema.Open(t.Context(), linked, schema.Options{})
+	_, port, err := net.SplitHostPort(proxy.Listen)
 	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ConnConfig.Host, config.ConnConfig.Port = "127.0.0.1", uint16(number)
+	// A request goes out as a whole, at once: before it no reply is needed to a ping or to a preparation.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)

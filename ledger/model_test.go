@@ -540,6 +540,9 @@ func TestModel_TheProtocolKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	for _, sc := range scenarios {
 		t.Run(sc.name, func(t *testing.T) {
+			if testing.Short() { // the race detector makes it ten times as long
+				sc.reserving, sc.faults = 2, min(sc.faults, 1)
+			}
 			s := &search{scenario: sc}
 			states, trace, bad := s.run()
 			t.Logf("%d states", states)

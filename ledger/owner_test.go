@@ -157,11 +157,11 @@ func TestP1_ALostReplyToAReservation(t *testing.T) {
 
 func TestP1_ALostReplyToAWriteBack(t *testing.T) {
 	t.Parallel()
+	l, link, pool := openLinked(t, ledger.Options{})
 	for name, end := range endings {
 		for _, onFailure := range []ledger.OnFailure{ledger.Keep, ledger.Release} {
 			t.Run(name+"/"+string(onFailure), func(t *testing.T) {
-				l, link, pool := openLinked(t, ledger.Options{})
-				e := effect("ev-1", onFailure)
+				e := effect(name+"/"+string(onFailure), onFailure)
 				r := reserve(t, l, e)
 				heal := link.loseReplies()
 				var group sync.WaitGroup

@@ -60,6 +60,7 @@ func TestP2_NoRetryWhenTheWindowMayBeOver(t *testing.T) {
 		e.Policy.DedupWindow = time.Hour
 		return e
 	}
+	l, pool := open(t, ledger.Options{})
 	// The call (1 s) and the margin (10 s) must end inside the window.
 	for name, c := range map[string]struct {
 		age  time.Duration
@@ -71,8 +72,7 @@ func TestP2_NoRetryWhenTheWindowMayBeOver(t *testing.T) {
 		"young, closed": {0, ledger.DidWait},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, pool := open(t, ledger.Options{})
-			e, p := window("ev-1"), newProvider(script(errTimeout, nil))
+			e, p := window(name), newProvider(script(errTimeout, nil))
 			if c.age == 0 {
 				reserve(t, l, e)
 			} else {
@@ -91,8 +91,7 @@ func TestP2_NoRetryWhenTheWindowMayBeOver(t *testing.T) {
 		})
 	}
 	t.Run("closes during the attempt", func(t *testing.T) {
-		l, pool := open(t, ledger.Options{})
-		e := window("ev-1")
+		e := window("closes during the attempt")
 		r := reserve(t, l, e)
 		age(t, pool, time.Hour)
 		state, reason, err := l.Doubt(t.Context(), r, errTimeout)
@@ -101,8 +100,7 @@ func TestP2_NoRetryWhenTheWindowMayBeOver(t *testing.T) {
 		}
 	})
 	t.Run("begins with the first attempt that may have left", func(t *testing.T) {
-		l, pool := open(t, ledger.Options{})
-		e := window("ev-1")
+		e := window("begins with the first attempt that may have left")
 		if err := l.GiveBack(t.Context(), reserve(t, l, e), errNoRoute); err != nil {
 			t.Fatal(err)
 		}

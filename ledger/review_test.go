@@ -167,6 +167,7 @@ func TestP1_EachVerdictDoesWhatItSays(t *testing.T) {
 // A permission is for one send: not spent by an attempt that did not leave, spent by one that may have.
 func TestP1_APermissionToResendIsSpentOnce(t *testing.T) {
 	t.Parallel()
+	l, pool := open(t, ledger.Options{})
 	for name, c := range map[string]struct {
 		attempt func(t *testing.T, l *ledger.Ledger, pool *pgxpool.Pool, e ledger.Effect)
 		left    bool
@@ -190,8 +191,7 @@ func TestP1_APermissionToResendIsSpentOnce(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, pool := open(t, ledger.Options{})
-			e := doubted(t, l, "ev-1")
+			e := doubted(t, l, name)
 			decide(t, l, e.Key(), ledger.Resend)
 			c.attempt(t, l, pool, e)
 			p := newProvider(always(nil))
@@ -205,7 +205,6 @@ func TestP1_APermissionToResendIsSpentOnce(t *testing.T) {
 	}
 	// With a provider that deduplicates, a retry by the ordinary rule after the permitted attempt was abandoned
 	// does not bring the permission back.
-	l, pool := open(t, ledger.Options{})
 	e := effect("ev-1", ledger.Release)
 	e.Policy.MaxAttempts = 1
 	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidDoubt)
