@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,34 @@ var diffOrders = map[DiffSort]struct{ up, down string }{
 		diffSelectSQL + ` and (not $7 or (depois::numeric, pedido_id) > ($6::numeric, $5)) order by depois::numeric, pedido_id limit $8`,
 		diffSelectSQL + ` and (not $7 or (depois::numeric, pedido_id) < ($6::numeric, $5)) order by depois::numeric desc, pedido_id desc limit $8`,
 	},
+	// Without a "before" there is no percentage; those come last, as if it were beyond every other.
+	ByPercent: {
+		diffSelectSQL + ` and (not $7 or (` + percentSQL + `, pedido_id) > ($6::numeric, $5)) order by ` + percentSQL + `, pedido_id limit $8`,
+		diffSelectSQL + ` and (not $7 or (` + percentSQL + `, pedido_id) < ($6::numeric, $5)) order by ` + percentSQL + ` desc, pedido_id desc limit $8`,
+	},
+	ByVersion: {
+		diffSelectSQL + ` and (not $7 or (coalesce(depois_versao, 0)::numeric, pedido_id) > ($6::numeric, $5)) order by coalesce(depois_versao, 0)::numeric, pedido_id limit $8`,
+		diffSelectSQL + ` and (not $7 or (coalesce(depois_versao, 0)::numeric, pedido_id) < ($6::numeric, $5)) order by coalesce(depois_versao, 0)::numeric desc, pedido_id desc limit $8`,
+	},
+}
+
+// percentSQL is the change in millionths of the value before, rounded, so that Go computes the very same number.
+const percentSQL = `case when coalesce(antes, 0) = 0 then 1e30 else round((depois - antes::numeric) * 1000000 / abs(antes::numeric)) end`
+
+func percent(r DiffRow) string {
+	if r.Before == nil || *r.Before == 0 {
+		return "1e30"
+	}
+	change, _ := new(big.Int).SetString(r.Delta(), 10)
+	base := new(big.Int).Abs(big.NewInt(*r.Before))
+	// Halves away from zero, as numeric's round does.
+	twice := new(big.Int).Mul(change, big.NewInt(2_000_000))
+	if change.Sign() < 0 {
+		twice.Sub(twice, base)
+	} else {
+		twice.Add(twice, base)
+	}
+	return twice.Quo(twice, new(big.Int).Mul(base, big.NewInt(2))).String()
 }
 
 // sortKey is the value that a row is sorted by, as text: a difference may exceed 64 bits.
@@ -55,6 +84,10 @@ func (q DiffQuery) sortKey(r DiffRow) string {
 			return "-9223372036854775808"
 		}
 		return strconv.FormatInt(*r.Before, 10)
+	case ByPercent:
+		return percent(r)
+	case ByVersion:
+		return strconv.FormatInt(deref(r.AfterVersion), 10)
 	case ByAfter:
 		return strconv.FormatInt(r.After, 10)
 	default:
@@ -69,7 +102,7 @@ func (s *Store) Diff(ctx context.Context, q DiffQuery) ([]DiffRow, error) {
 	}
 	order, ok := diffOrders[q.Sort]
 	if !ok {
-		return nil, fmt.Errorf("sort diff by %q: use %s, %s, %s or %s: %w", q.Sort, ByOrder, ByDelta, ByBefore, ByAfter, ErrUsage)
+		return nil, fmt.Errorf("sort diff by %q: use %s, %s, %s, %s, %s or %s: %w", q.Sort, ByOrder, ByDelta, ByPercent, ByBefore, ByAfter, ByVersion, ErrUsage)
 	}
 	sql := order.up
 	if q.Descending {
