@@ -20,6 +20,7 @@ type Config struct {
 	Database string `toml:"database"` // URL, or env:NAME or file:PATH that holds it
 	Zone     string `toml:"zone"`
 	Language string `toml:"language"`
+	Theme    string `toml:"theme"`
 
 	Run        Run                 `toml:"run"`
 	Ledger     Ledger              `toml:"ledger"`

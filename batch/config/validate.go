@@ -29,6 +29,7 @@ func (c *Config) Validate() error {
 	_, err := time.LoadLocation(c.Zone)
 	say(err != nil, "zone = %q: not a time zone of this system; write it like America/Sao_Paulo", c.Zone)
 	say(!slices.Contains([]string{"", "en", "pt"}, c.Language), "language = %q: en, pt, or leave it out to follow LANG", c.Language)
+	say(!slices.Contains([]string{"", "auto", "dark", "light", "mono", "plain"}, c.Theme), "theme = %q: auto, dark, light, mono or plain", c.Theme)
 	say(c.Run.Workers < 1 || c.Run.Workers > 64, "run.workers = %d: 1 to 64", c.Run.Workers)
 	say(c.Run.Slice < time.Second || c.Run.Slice > time.Minute, "run.slice = %s: 1s to 1m", c.Run.Slice)
 	say(c.Run.Chunk < 100, "run.chunk = %d: 100 or more", c.Run.Chunk)

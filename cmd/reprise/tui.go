@@ -45,7 +45,7 @@ func (a *app) dashboard(cmd *cobra.Command, replay string) error {
 		return err
 	}
 	o := tui.Options{
-		Data: desk{Store: store, Ledger: books, app: a}, Language: a.config.Language, Zone: a.config.Location(),
+		Data: desk{Store: store, Ledger: books, app: a}, Language: a.config.Language, Theme: a.config.Theme, Zone: a.config.Location(),
 		Version: a.version, Replay: replay, Origin: origin(a.version),
 	}
 	o.Host, _ = os.Hostname()
