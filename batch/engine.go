@@ -80,7 +80,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NewEngine makes an engine. Close it to let what is in flight finish.
+// NewEngine makes an engine.
 func NewEngine(pool *pgxpool.Pool, store *Store, l *ledger.Ledger, providers map[string]Provider, o Options, log *slog.Logger) *Engine {
 	machine, err := os.Hostname()
 	if err != nil {
@@ -99,7 +99,8 @@ func NewEngine(pool *pgxpool.Pool, store *Store, l *ledger.Ledger, providers map
 	return e
 }
 
-// Stop asks everything to end after the calls in flight; it does not wait.
+// Stop asks everything to end after the calls in flight; it does not wait. A stopped engine does not start again:
+// an engine serves one run of the program.
 func (e *Engine) Stop() { e.stopOnce.Do(func() { close(e.stopping) }) }
 
 // Host is this process's identity in the database: machine, process id, start.

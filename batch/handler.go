@@ -28,7 +28,7 @@ type Handler interface {
 type Projection struct {
 	Value   int64 // new value of the order's state, in the handler's unit (cents for a commission)
 	Effects []Wanted
-	// Note is set if another mode of the handler would have given another value (exact against IEEE arithmetic).
+	// OtherValue is what the handler's other arithmetic (exact against IEEE) gives, if that differs.
 	OtherValue *int64
 }
 

@@ -35,7 +35,7 @@ func (e *Engine) Live(ctx context.Context, handler Handler, from *int64, watch f
 	group.Go(func() { e.listen(listening, "evento_arquivado", wake) })
 	beat := e.heartbeat(listening, "live")
 	defer func() { cancel(); group.Wait(); <-beat }()
-	go func() { <-ctx.Done(); e.Stop() }()
+	defer context.AfterFunc(ctx, e.Stop)()
 	for ctx.Err() == nil {
 		more, why, err := e.liveSlice(context.WithoutCancel(ctx), handler, watch)
 		if err != nil && ctx.Err() == nil {

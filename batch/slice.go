@@ -27,9 +27,9 @@ type run struct {
 	stopped   *atomic.Bool // the replay was paused, cancelled or taken over
 	stopping  <-chan struct{}
 
-	waiting bool    // it is on record that the replay waits
+	waiting bool         // it is on record that the replay waits
 	closed  *ClosedError // a provider that takes no calls
-	limited bool    // the limit of effects is reached
+	limited bool         // the limit of effects is reached
 }
 
 // halted reports whether no new effect may begin.

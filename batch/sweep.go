@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
+	"golang.org/x/sync/errgroup"
 
 	"reprise.dev/reprise/ledger"
 	"reprise.dev/reprise/schema/failpoint"
@@ -140,27 +142,38 @@ func (e *Engine) contentOf(ctx context.Context, eventID, kind string) (json.RawM
 	return nil, nil
 }
 
-// lookUp asks providers about the uncertain effects whose look-up is due.
+// lookUp asks providers about the uncertain effects whose look-up is due. A provider that cannot be reached is one
+// incident, not one for each effect: after some failures in a row the rest waits for the next sweep.
 func (e *Engine) lookUp(ctx context.Context) (answered int64, err error) {
-	due, err := e.ledger.DueLookUps(ctx, 1000)
+	const atOnce, most, enough = 16, 500, 16
+	due, err := e.ledger.DueLookUps(ctx, most)
 	if err != nil {
 		return 0, fmt.Errorf("due look-ups: %w", err)
 	}
+	var done, unreachable atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
 	for _, u := range due {
 		provider, ok := e.providers[e.rules[u.Kind].Provider]
-		if !ok {
+		if !ok || unreachable.Load() >= enough {
 			continue
 		}
-		answer, err := provider.LookUp(ctx, u.Key)
-		if err != nil {
-			return answered, fmt.Errorf("look up %s: %w", u.Key, err)
-		}
-		if err := e.ledger.RecordLookUp(ctx, u.Key, u.Version, answer); err != nil {
-			return answered, fmt.Errorf("look up %s: %w", u.Key, err)
-		}
-		answered++
+		group.Go(func() error {
+			answer, err := provider.LookUp(ctx, u.Key)
+			if err != nil {
+				return fmt.Errorf("look up %s: %w", u.Key, err)
+			}
+			if answer.Verdict == ledger.Unreachable {
+				unreachable.Add(1)
+			} else {
+				unreachable.Store(0)
+				done.Add(1)
+			}
+			return e.ledger.RecordLookUp(ctx, u.Key, u.Version, answer)
+		})
 	}
-	return answered, nil
+	err = group.Wait()
+	return done.Load(), err
 }
 
 // resend makes the one send that a reviewer allowed; wait says that it cannot be made now.
