@@ -58,15 +58,15 @@ func TestP1_WhatLookPredictsIsWhatReserveDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		type facts struct {
-			ID                        string
-			Ownerless, Resend, Left   bool
-			OnFailure                 OnFailure
-			Attempts                  int
-			Created                   time.Time
-			WindowEnd                 *time.Time
-			Other                     bool
-			Now                       time.Time
-			predicted, standing, want Status
+			ID                      string
+			Ownerless, Resend, Left bool
+			OnFailure               OnFailure
+			Attempts                int
+			Created                 time.Time
+			WindowEnd               *time.Time
+			Other                   bool
+			Now                     time.Time
+			predicted, standing     Status
 		}
 		all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (f facts, err error) {
 			return f, r.Scan(&f.ID, &f.Ownerless, &f.Resend, &f.Left, &f.OnFailure, &f.Attempts, &f.Created, &f.WindowEnd, &f.Other, &f.Now)

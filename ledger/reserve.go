@@ -85,7 +85,6 @@ type reserving struct {
 	ctx    context.Context
 	r      Reservation
 	status Status
-	row    *row // as found by who did not get it
 	hash   []byte
 	err    error
 	done   chan struct{}
