@@ -41,7 +41,7 @@ func crashed(dir, version string, value any) *CrashError {
 	if err != nil {
 		return e
 	}
-	defer f.Close() //nolint:errcheck // what was written is all there is
+	defer f.Close() // what was written is all there is
 	if _, err := fmt.Fprintf(f, "reprise %s\npanic: %v\n\n%s", version, value, e.Stack); err == nil {
 		e.File = f.Name()
 	}

@@ -51,7 +51,6 @@ type Store struct {
 	firings   []batch.Firing
 	contents  map[string]json.RawMessage
 	started   time.Time
-	queued    []batch.Request
 	commanded []string
 	reads     atomic.Int64
 	mostRows  atomic.Int64

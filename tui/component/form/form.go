@@ -283,7 +283,7 @@ func (f *Form) foot(w int) layout.Block {
 			style = t.Accent
 		}
 		room := w - labels - 2
-		value := ""
+		var value string
 		if len(fl.Options) > 0 {
 			value = f.options(fl, focused, room)
 		} else {

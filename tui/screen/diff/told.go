@@ -13,7 +13,6 @@ import (
 
 	"reprise.dev/reprise/batch"
 	"reprise.dev/reprise/tui/component/paged"
-	"reprise.dev/reprise/tui/component/pager"
 	"reprise.dev/reprise/tui/component/table"
 	"reprise.dev/reprise/tui/layout"
 	"reprise.dev/reprise/tui/screen"
@@ -25,7 +24,6 @@ type told struct {
 	env   *screen.Env
 	list  *paged.List[batch.Divergence]
 	table table.Table
-	text  pager.Pager
 }
 
 func openTold(env *screen.Env, source Source, id string) *told {

@@ -21,7 +21,7 @@ func (r rows) ID(i int) string { return r.list.Rows()[i].OrderID }
 func (r rows) Row(i int) table.Row {
 	e, row := r.env, r.list.Rows()[i]
 	t := e.Theme
-	delta, style := text.None, t.Muted
+	delta, style := "=", t.Muted
 	switch {
 	case row.Before == nil:
 		delta, style = e.S(text.DiffNew), t.Info
@@ -29,8 +29,6 @@ func (r rows) Row(i int) table.Row {
 		delta, style = t.Up+" "+e.SignedMoney(row.After-*row.Before), t.Good
 	case row.After < *row.Before:
 		delta, style = t.Down+" "+e.SignedMoney(row.After-*row.Before), t.Warn
-	default:
-		delta = "="
 	}
 	return table.Row{Cells: []table.Cell{
 		{Text: row.OrderID, Style: t.Text},
