@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -74,9 +75,13 @@ func account(ctx context.Context, db beginner, r *Report) error {
 	})
 }
 
-// record notes a file in table importacao.
-func record(ctx context.Context, pool *pgxpool.Pool, f FileReport, operator string) error {
-	_, err := pool.Exec(ctx, recordSQL, f.Name, f.SHA256, f.Format, operator, f.Read, f.Imported, f.Repeated, f.Rejected)
+// record notes a file in table importacao, with the rule by which numbers were derived as a part of the format.
+func record(ctx context.Context, pool *pgxpool.Pool, f FileReport, rule, operator string) error {
+	format := f.Format
+	if rule != "" {
+		format += " (" + rule + ")"
+	}
+	_, err := pool.Exec(ctx, recordSQL, strings.ToValidUTF8(f.Name, "\uFFFD"), f.SHA256, format, operator, f.Read, f.Imported, f.Repeated, f.Rejected)
 	if err != nil {
 		return fmt.Errorf("record the import of %s: %w", f.Name, err)
 	}

@@ -9,11 +9,22 @@ import (
 
 // decoder turns lines into rows. It is used by one goroutine.
 type decoder struct {
-	scan         scanner
 	format       *format
 	zone         *time.Location
 	types        map[string]string
 	ignoreExtras bool
+	tenant       string
+	*shared
+
+	scan, inner scanner // of a line, of JSON inside of it
+	newestFirst bool    // the line is a page that begins with the newest event
+}
+
+// shared is what the decoders of an import have in common, one after the other.
+type shared struct {
+	memory map[string]string // what has to be the same throughout
+	notes  map[string]int64
+	turns  int64
 }
 
 // events returns a function that reads the next line or record and gives each of its events, or what is wrong with
@@ -60,13 +71,17 @@ func (d *decoder) decode(l line, emit func(row, *fault)) {
 		return
 	}
 	doc := gjson.ParseBytes(l.text)
-	parts := []gjson.Result{doc}
+	parts := []part{{doc: doc}}
 	if d.format.split != nil {
-		parts = d.format.split(doc)
+		parts = d.format.split(d, doc)
 	}
-	for _, part := range parts {
+	for _, p := range parts {
 		r := row{line: l}
-		emit(r, d.document(part, &r))
+		f := p.fault
+		if f == nil {
+			f = d.document(p.doc, &r)
+		}
+		emit(r, f)
 	}
 }
 
@@ -77,18 +92,4 @@ func (d *decoder) translate(r *row) {
 	if to, ok := d.types[string(r.kind)]; ok {
 		r.kind = []byte(to)
 	}
-}
-
-// document is one event in a foreign format, and the first thing that is wrong with it.
-type document struct {
-	gjson.Result
-	d     *decoder
-	fault *fault
-}
-
-func (d *decoder) document(doc gjson.Result, r *row) *fault {
-	c := &document{Result: doc, d: d}
-	d.format.decode(c, r)
-	d.translate(r)
-	return c.fault
 }

@@ -18,11 +18,17 @@ type format struct {
 	// decode reads one event.
 	decode func(*document, *row)
 	// split finds the events in a line that holds several; nil: a line is an event.
-	split func(gjson.Result) []gjson.Result
-	// rule says how numbers that the source lacks are derived; "" if it lacks none.
+	split func(*decoder, gjson.Result) []part
+	// rule says how numbers that the source may lack are derived, and what else is; "" if it lacks none.
 	rule string
 	// zone is where the format writes its times; nil if it does not say.
 	zone *time.Location
+}
+
+// part is one of several events in a line, or what is wrong with it.
+type part struct {
+	doc   gjson.Result
+	fault *fault
 }
 
 const (
@@ -32,7 +38,10 @@ const (
 )
 
 // formats in the order in which they are tried: the most particular first.
-var formats = []*format{ndjsonFormat, csvFormat}
+var formats = []*format{
+	ndjsonFormat, csvFormat, messageDBFormat, martenFormat, debeziumFormat, kcatFormat, axonFormat, cloudEventsFormat, eventBridgeFormat,
+	kurrentDBFormat, natsFormat, stripeFormat, shopifyFormat,
+}
 
 var (
 	ndjsonFormat = &format{name: formatJSON, matches: has("posicao", "pedido_id")}

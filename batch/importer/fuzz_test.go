@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +133,42 @@ func FuzzCSV(f *testing.F) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%q: %q, encoding/csv says %q", text, got, want)
 			}
+		}
+	})
+}
+
+// FuzzFormats: whatever a format of another system accepts can be stored.
+func FuzzFormats(f *testing.F) {
+	paths, err := filepath.Glob("testdata/*.ndjson")
+	if err != nil || len(paths) == 0 {
+		f.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for l := range bytes.Lines(text) {
+			f.Add(bytes.TrimSpace(l))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, format := range formats[2:] {
+			d := decoder{format: format, shared: &shared{memory: map[string]string{}, notes: map[string]int64{}}}
+			d.decode(line{text: text, number: 1}, func(r row, fault *fault) {
+				if fault != nil {
+					if fault.reason == "" || !utf8.ValidString(fault.reason) {
+						t.Errorf("%s: %q: %+v", format.name, text, fault)
+					}
+					return
+				}
+				var s scanner
+				if f := s.scan(r.payload); f != nil || len(r.id) == 0 || len(r.kind) == 0 || len(r.order) == 0 || r.at.micros < firstMicro || r.at.micros >= endMicro ||
+					bytes.IndexByte(slices.Concat(r.id, r.kind, r.order), 0) >= 0 || !utf8.Valid(slices.Concat(r.id, r.kind, r.order)) ||
+					format.rule == "" && (r.position < 1 || r.version < 1) || r.version < 0 {
+					t.Errorf("%s: %q is accepted as %+v (%v)", format.name, text, r, f)
+				}
+			})
 		}
 	})
 }

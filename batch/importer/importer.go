@@ -24,7 +24,7 @@ type Options struct {
 	// IgnoreExtras passes over keys and columns that the native formats do not know.
 	IgnoreExtras bool
 	Types        map[string]string // translates types of event; others are kept
-	Mapping      string            // TOML file that says where each column is
+	Mapping      string            // TOML file that says where each column is, instead of a format; see [Mapping]
 	// Zone is where times without a zone were written. Nil rejects them, except in formats that define it.
 	Zone *time.Location
 	// Tenant chooses among several in one Marten table.
@@ -45,6 +45,9 @@ func (o *Options) check() error {
 		}
 	}
 	if o.Format != "" && o.Format != formatAuto {
+		if o.Mapping != "" {
+			return fmt.Errorf("%w: a format and a mapping exclude each other", batch.ErrUsage)
+		}
 		if _, err := formatNamed(o.Format); err != nil {
 			return err
 		}
@@ -62,6 +65,12 @@ func Import(ctx context.Context, pool *pgxpool.Pool, o Options) (Report, error) 
 		return Report{}, err
 	}
 	r := newRun(pool, o)
+	if o.Mapping != "" {
+		var err error
+		if r.mapped, err = readMapping(o.Mapping); err != nil {
+			return r.report, err
+		}
+	}
 	if o.DryRun {
 		rehearsal, end, err := rehearse(ctx, pool)
 		if err != nil {

@@ -35,6 +35,12 @@ const (
 	CodeRefused       = "refused-by-database"
 )
 
+// What a decoder says of a line that is not a reject.
+const (
+	codeIgnored = "ignored" // no event
+	codeFatal   = "fatal"   // nothing of the import makes sense
+)
+
 // Reject is one event that was not imported.
 type Reject struct {
 	File   string `json:"file"`

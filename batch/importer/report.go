@@ -22,6 +22,8 @@ type Report struct {
 	Repeated int64            // the archive held them already, with the same content
 	Rejected map[string]int64 // by code; see the constants Code…
 	Rejects  []Reject         // the first of them
+	Ignored  map[string]int64 // what is no event, by what it is: tombstones, links
+	Notes    map[string]int64 // events to look at, by why
 
 	// Of the events that are in the archive now, imported or repeated.
 	First, Last  int64 // positions

@@ -17,6 +17,16 @@ type row struct {
 	order    []byte
 	payload  []byte
 	at       instant
+	*place   // of an event whose numbers are derived; else nil
+}
+
+// place is what a position and a version are derived from.
+type place struct {
+	natural    int64  // the source's own position, if it has one; else 0
+	log        string // that natural belongs to
+	key        sortKey
+	byID       bool  // the id decides between equal keys, not the order of the file
+	versionKey int64 // orders the versions of an order, if not in the order of positions
 }
 
 func (r *row) event() batch.Event {

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
+
+	"reprise.dev/reprise/batch"
 )
 
 const (
@@ -19,19 +20,23 @@ const (
 
 // run is one import.
 type run struct {
-	o      Options
-	pool   *pgxpool.Pool
-	loader *loader
-	inputs []*fileRun
-	all    *rejectFile // of all files, if it was named
-	read   int64       // bytes of the files that are done
-	total  int64
-	report Report
+	o       Options
+	pool    *pgxpool.Pool
+	loader  *loader
+	mapped  *format // what Options.Mapping describes
+	shared  *shared
+	inputs  []*fileRun
+	pending []collected // events whose numbers are derived when all files are read
+	all     *rejectFile // of all files, if it was named
+	read    int64       // bytes of the files that are done
+	total   int64       // bytes of all files; 0 is unknown
+	report  Report
 }
 
 // fileRun is one file of an import.
 type fileRun struct {
 	FileReport
+	format  *format
 	source  *source
 	rejects *rejectFile
 }
@@ -41,12 +46,16 @@ type parcel struct {
 	file    *fileRun
 	rows    []row
 	rejects []Reject
+	ignored map[string]int64
 	bytes   int
 }
 
 func newRun(pool *pgxpool.Pool, o Options) *run {
-	r := &run{o: o, pool: pool, loader: &loader{begin: pool}}
-	r.report = Report{DryRun: o.DryRun, Rejected: map[string]int64{}, Types: map[string]int64{}}
+	r := &run{o: o, pool: pool, loader: &loader{begin: pool}, total: totalSize(o.Files)}
+	r.shared = &shared{memory: map[string]string{}, notes: map[string]int64{}}
+	r.report = Report{
+		DryRun: o.DryRun, Rejected: map[string]int64{}, Ignored: map[string]int64{}, Types: map[string]int64{}, Notes: r.shared.notes,
+	}
 	if o.Rejects != "" {
 		r.all = &rejectFile{path: o.Rejects}
 	}
@@ -54,11 +63,13 @@ func newRun(pool *pgxpool.Pool, o Options) *run {
 }
 
 func (r *run) files(ctx context.Context) error {
-	r.total = totalSize(r.o.Files)
 	for _, name := range r.o.Files {
 		if err := r.file(ctx, name); err != nil {
 			return err
 		}
+	}
+	if err := r.loadPending(ctx); err != nil {
+		return err
 	}
 	if err := account(ctx, r.loader.begin, &r.report); err != nil {
 		return err
@@ -69,7 +80,7 @@ func (r *run) files(ctx context.Context) error {
 	return analyze(ctx, r.pool, r.report.Imported)
 }
 
-// file imports one file: one goroutine reads and decodes, this one loads.
+// file reads one file and, unless its numbers have to be derived, imports it.
 func (r *run) file(ctx context.Context, name string) (err error) {
 	s, err := open(ctx, name, r.o.Stdin)
 	if err != nil {
@@ -82,13 +93,52 @@ func (r *run) file(ctx context.Context, name string) (err error) {
 	}()
 	f := &fileRun{FileReport: FileReport{Name: name}, source: s, rejects: r.rejectsOf(name)}
 	r.inputs = append(r.inputs, f)
-	d, err := r.decoder(s)
+	d, err := r.decoder(f)
 	if err != nil {
 		return err
 	}
-	f.Format = d.format.name
+	if f.format.rule != "" {
+		err = r.collect(f, d)
+	} else {
+		err = r.stream(ctx, f, d)
+	}
+	if err != nil {
+		return err
+	}
+	if f.SHA256, err = s.sum(); err != nil {
+		return err
+	}
+	r.read += s.stored.n.Load()
+	if f.format.rule != "" {
+		return nil
+	}
+	return r.record(ctx, f)
+}
 
-	g, working := errgroup.WithContext(ctx)
+// decoder finds the format of a file.
+func (r *run) decoder(f *fileRun) (d *decoder, err error) {
+	switch {
+	case r.mapped != nil:
+		f.format = r.mapped
+	case r.o.Format == "" || r.o.Format == formatAuto:
+		f.format, err = recognize(f.source)
+	default:
+		f.format, err = formatNamed(r.o.Format)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.Format = f.format.name
+	d = &decoder{format: f.format, zone: r.o.Zone, types: r.o.Types, ignoreExtras: r.o.IgnoreExtras, tenant: r.o.Tenant, shared: r.shared}
+	if f.format.zone != nil {
+		d.zone = f.format.zone
+	}
+	return d, nil
+}
+
+// stream imports a file as it is read: one goroutine reads and decodes, one loads.
+func (r *run) stream(ctx context.Context, f *fileRun, d *decoder) error {
+	g, ctx := errgroup.WithContext(ctx)
 	parcels := make(chan parcel, 1)
 	g.Go(func() error {
 		defer close(parcels)
@@ -96,44 +146,20 @@ func (r *run) file(ctx context.Context, name string) (err error) {
 			select {
 			case parcels <- p:
 				return nil
-			case <-working.Done():
-				return context.Cause(working)
+			case <-ctx.Done():
+				return context.Cause(ctx)
 			}
 		})
 	})
 	g.Go(func() error {
 		for p := range parcels {
-			if err := r.load(working, p); err != nil {
-				return fmt.Errorf("import %s: %w", name, err)
+			if err := r.load(ctx, p); err != nil {
+				return fmt.Errorf("import %s: %w", f.Name, err)
 			}
 		}
 		return nil
 	})
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if f.SHA256, err = s.sum(); err != nil {
-		return err
-	}
-	r.read += s.stored.n.Load()
-	if r.o.DryRun {
-		return nil
-	}
-	return record(ctx, r.pool, f.FileReport, r.o.Operator)
-}
-
-// decoder finds the format of a file.
-func (r *run) decoder(s *source) (d *decoder, err error) {
-	d = &decoder{zone: r.o.Zone, types: r.o.Types, ignoreExtras: r.o.IgnoreExtras}
-	if r.o.Format == "" || r.o.Format == formatAuto {
-		d.format, err = recognize(s)
-	} else {
-		d.format, err = formatNamed(r.o.Format)
-	}
-	if err == nil && d.format.zone != nil {
-		d.zone = d.format.zone
-	}
-	return d, err
+	return g.Wait()
 }
 
 // read decodes a file and gives it to send in parcels.
@@ -143,13 +169,17 @@ func read(f *fileRun, d *decoder, send func(parcel) error) error {
 		return err
 	}
 	p := parcel{file: f}
+	var fatal error
+	add := func(r row, f *fault) { fatal = errors.Join(fatal, p.add(r, f)) }
 	for {
-		err := next(func(r row, f *fault) { p.add(r, f) })
-		if errors.Is(err, io.EOF) {
+		err := next(add)
+		switch {
+		case errors.Is(err, io.EOF):
 			return send(p)
-		}
-		if err != nil {
+		case err != nil:
 			return err
+		case fatal != nil:
+			return fatal
 		}
 		if len(p.rows) >= batchRows || p.bytes >= batchBytes {
 			if err := send(p); err != nil {
@@ -160,114 +190,73 @@ func read(f *fileRun, d *decoder, send func(parcel) error) error {
 	}
 }
 
-func (p *parcel) add(r row, f *fault) {
+// add puts in one event, or what is wrong with it.
+func (p *parcel) add(r row, f *fault) error {
 	p.bytes += r.size()
-	if f == nil {
+	switch {
+	case f == nil:
 		p.rows = append(p.rows, r)
-		return
-	}
-	p.rejects = append(p.rejects, rejectOf(p.file, r.line, f.column, f.code, f.reason))
-}
-
-func rejectOf(f *fileRun, l line, column int, code, reason string) Reject {
-	reject := Reject{File: f.Name, Line: l.number, Offset: l.offset, Column: column, Code: code, Reason: reason}
-	reject.setRaw(l.text)
-	return reject
-}
-
-// load puts a parcel into the archive and keeps the accounts.
-func (r *run) load(ctx context.Context, p parcel) error {
-	imported, conflicts, err := r.loader.load(ctx, p.rows)
-	p.file.Imported += imported
-	r.report.Imported += imported
-	if err != nil {
-		return err
-	}
-	repeated := int64(len(p.rows)) - imported - int64(len(conflicts))
-	p.file.Repeated += repeated
-	r.report.Repeated += repeated
-	read := int64(len(p.rows) + len(p.rejects))
-	p.file.Read += read
-	r.report.Read += read
-
-	rejects := p.rejects
-	at := 0
-	for i := range p.rows {
-		row := &p.rows[i]
-		if at == len(conflicts) || conflicts[at].index != i {
-			r.report.accept(row)
-			continue
+	case f.code == codeFatal:
+		return fmt.Errorf("%w of %s, line %d: %s", ErrFormat, p.file.Name, r.line.number, f.reason)
+	case f.code == codeIgnored:
+		if p.ignored == nil {
+			p.ignored = map[string]int64{}
 		}
-		c := conflicts[at]
-		at++
-		rejects = append(rejects, rejectOf(p.file, row.line, 0, c.code, c.reason))
-		if c.sameVersion != "" && len(r.report.SameVersions) < maxSameVersions {
-			r.report.SameVersions = append(r.report.SameVersions,
-				SameVersion{OrderID: string(row.order), Version: row.version, Archived: c.sameVersion, Refused: string(row.id)})
-		}
+		p.ignored[f.reason]++
+	default:
+		p.rejects = append(p.rejects, rejectOf(p.file, r.line, f.column, f.code, f.reason))
 	}
-	slices.SortStableFunc(rejects, func(a, b Reject) int { return int(a.Line - b.Line) })
-	for _, reject := range rejects {
-		if err := r.reject(p.file, reject); err != nil {
-			return err
-		}
-	}
-	r.progress(p.file)
 	return nil
 }
 
-func (r *run) reject(f *fileRun, reject Reject) error {
-	f.Rejected++
-	r.report.Rejected[reject.Code]++
-	if len(r.report.Rejects) < maxRejects {
-		r.report.Rejects = append(r.report.Rejects, reject)
+// collect keeps the events of a file until all files are read.
+func (r *run) collect(f *fileRun, d *decoder) error {
+	return read(f, d, func(p parcel) error {
+		if len(r.pending) > 0 && r.pending[0].file.format != f.format {
+			return fmt.Errorf("%w: positions cannot be derived for %s and %s together; import them one after the other", batch.ErrUsage, r.pending[0].file.format.name, f.format.name)
+		}
+		if len(r.pending)+len(p.rows) > maxCollected {
+			return fmt.Errorf("%w: positions are derived in memory, for %d events at most; import fewer files at once", batch.ErrUsage, maxCollected)
+		}
+		for _, row := range p.rows {
+			r.pending = append(r.pending, collected{row, f})
+		}
+		p.rows = nil
+		return r.settle(p, nil, 0)
+	})
+}
+
+// loadPending derives the numbers of the events that were collected, and imports them.
+func (r *run) loadPending(ctx context.Context) error {
+	if err := r.derive(ctx); err != nil {
+		return err
 	}
+	for _, f := range r.inputs {
+		if f.format.rule == "" {
+			continue
+		}
+		p := parcel{file: f}
+		for _, e := range r.pending {
+			if e.file == f {
+				p.rows = append(p.rows, e.row)
+			}
+		}
+		for rows := range slices.Chunk(p.rows, batchRows) {
+			if err := r.load(ctx, parcel{file: f, rows: rows}); err != nil {
+				return fmt.Errorf("import %s: %w", f.Name, err)
+			}
+		}
+		if err := r.record(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record notes that a file is done.
+func (r *run) record(ctx context.Context, f *fileRun) error {
 	if r.o.DryRun {
 		return nil
 	}
-	f.FileReport.Rejects = f.rejects.path
-	return f.rejects.write(reject)
-}
-
-// rejectsOf is the file for the rejects of a file.
-func (r *run) rejectsOf(name string) *rejectFile {
-	switch {
-	case r.all != nil:
-		return r.all
-	case name == "-":
-		name = "stdin"
-	}
-	return &rejectFile{path: name + ".rejects.ndjson"}
-}
-
-// closeRejects makes the files of rejects appear, and completes the report.
-func (r *run) closeRejects() error {
-	var errs []error
-	for _, f := range r.inputs {
-		r.report.Files = append(r.report.Files, f.FileReport)
-		errs = append(errs, f.rejects.close())
-	}
-	return errors.Join(errs...)
-}
-
-// totalSize is 0 if one of the sizes is not known.
-func totalSize(names []string) (total int64) {
-	for _, name := range names {
-		info, err := os.Stat(name)
-		if err != nil || !info.Mode().IsRegular() {
-			return 0
-		}
-		total += info.Size()
-	}
-	return total
-}
-
-func (r *run) progress(f *fileRun) {
-	if r.o.Progress == nil {
-		return
-	}
-	r.o.Progress(Progress{
-		File: f.Name, BytesRead: r.read + f.source.stored.n.Load(), BytesTotal: r.total,
-		Rows: r.report.Read, Rejected: r.report.RejectedTotal(),
-	})
+	return record(ctx, r.pool, f.FileReport, f.format.rule, r.o.Operator)
 }

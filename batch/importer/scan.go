@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -442,7 +443,7 @@ func unquote(raw []byte) []byte {
 // excerpt quotes the beginning of a value in a reason.
 func excerpt[T string | []byte](raw T) string {
 	if len(raw) <= maxExcerpt {
-		return string(raw)
+		return strings.ToValidUTF8(string(raw), "\uFFFD")
 	}
-	return string(bytes.ToValidUTF8([]byte(raw[:maxExcerpt]), nil)) + "…"
+	return strings.ToValidUTF8(string(raw[:maxExcerpt]), "") + "…"
 }
