@@ -216,25 +216,30 @@ func (e *Engine) callAll(ctx context.Context, r *run, tasks []task) (why string,
 			r.limited = true
 			return fmt.Sprintf("limit of %d effects reached", r.limits.Effects), nil
 		}
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			defer release()
-			if err := e.callOne(ctx, r, t, provider); err != nil {
+		group.Go(func() {
+			if err := e.callOne(ctx, r, t, provider, release); err != nil {
 				mu.Lock()
 				failed = errors.Join(failed, err)
 				mu.Unlock()
 			}
-		}()
+		})
 	}
 	group.Wait()
 	return why, failed
 }
 
-// callOne runs the ledger's protocol for one effect. The error is the database's, never the provider's.
-func (e *Engine) callOne(ctx context.Context, r *run, t *task, provider Provider) error {
+// callOne runs the ledger's protocol for one effect. The error is the database's, never the provider's. The place
+// at the provider is taken from before the reservation, so that nothing is in doubt that is not in flight, to the
+// end of the call; recording the answer needs none.
+func (e *Engine) callOne(ctx context.Context, r *run, t *task, provider Provider, release func()) error {
+	release = sync.OnceFunc(release)
+	defer release()
 	out, err := e.ledger.Do(ctx, t.effect, func(ctx context.Context, a ledger.Attempt) (json.RawMessage, error) {
-		return provider.Call(ctx, t.effect.Kind, a)
+		answer, err := provider.Call(ctx, t.effect.Kind, a)
+		if err == nil {
+			release() // a failure may be tried again under the same reservation
+		}
+		return answer, err
 	})
 	if err != nil {
 		t.outcome = pending

@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -101,70 +102,137 @@ const ownWritesSQL = `
 		select * from reprocessamento_diff d where d.execucao_id = $1 and d.pedido_id = u.pedido_id offset 0) d
 	where d.antes is distinct from d.depois or d.antes_versao is distinct from d.depois_versao`
 
-// errMoved: a row appeared between the look and the write; do the chunk again.
+// errMoved: somebody else's row appeared between the look and the write; look again.
 var errMoved = fmt.Errorf("state moved under the chunk")
 
-// applyState writes the chunk's state, guarded by version, together with the images from before, and decides
-// each event's fate. In a live run (no execution of its own) no image is kept.
-func applyState(ctx context.Context, tx pgx.Tx, t StateTable, execution string, live bool, chunk []projected) error {
-	s := newestOf(chunk)
-	if len(s.orders) == 0 {
-		return nil
+// stateBatch is how many orders are written in one transaction: few enough that slices which meet on the same
+// orders do not wait for each other for long.
+const stateBatch = 4000
+
+// applyState writes the chunk's state, guarded by version, together with the images from before, and decides each
+// event's fate. It may be repeated.
+func (e *Engine) applyState(ctx context.Context, r *run, chunk []projected) error {
+	all := newestOf(chunk)
+	f := fates{stands: make(map[string]stateRow, len(all.orders)), before: map[string]stateRow{}, wrote: map[string]bool{}, own: map[string]stateRow{}}
+	for first := 0; first < len(all.orders); first += stateBatch {
+		s := all.part(first, min(first+stateBatch, len(all.orders)))
+		var done fates
+		err := e.inTx(ctx, func(tx pgx.Tx) (err error) {
+			done, err = writeState(ctx, tx, r.handler.State(), r.execution, r.live, s)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		f.add(done)
 	}
+	f.decide(chunk)
+	return nil
+}
+
+func (s standing) part(i, j int) standing {
+	return standing{s.orders[i:j], s.values[i:j], s.versions[i:j]}
+}
+
+// fates are what became of the orders of a chunk.
+type fates struct {
+	stands map[string]stateRow // the newest version in the chunk
+	before map[string]stateRow // what was stored
+	wrote  map[string]bool
+	own    map[string]stateRow // what this run had written already
+}
+
+func (f *fates) add(o fates) {
+	maps.Copy(f.stands, o.stands)
+	maps.Copy(f.before, o.before)
+	maps.Copy(f.wrote, o.wrote)
+	maps.Copy(f.own, o.own)
+}
+
+func (f *fates) decide(chunk []projected) {
+	for i := range chunk {
+		p := &chunk[i]
+		if p.fate == passed || p.fate == poison {
+			continue
+		}
+		newest, mine := f.stands[p.order], f.own[p.order]
+		stored, existed := f.before[p.order]
+		switch {
+		case p.version < newest.version || existed && !f.wrote[p.order] && stored.version > p.version:
+			p.fate = newer
+		case f.wrote[p.order] || mine == (stateRow{p.value, p.version}):
+			// The second: this very run wrote it before it was interrupted.
+			p.fate = written
+		default:
+			p.fate = unchanged
+		}
+	}
+}
+
+// writeState writes the state of some orders and keeps their images from before. In a live run (no execution of
+// its own) no image is kept.
+func writeState(ctx context.Context, tx pgx.Tx, t StateTable, execution string, live bool, s standing) (fates, error) {
 	rows, err := tx.Query(ctx, t.Lock, s.orders)
 	if err != nil {
-		return fmt.Errorf("lock state: %w", err)
+		return fates{}, fmt.Errorf("lock state: %w", err)
 	}
 	before, err := collectState(rows)
 	if err != nil {
-		return fmt.Errorf("lock state: %w", err)
+		return fates{}, fmt.Errorf("lock state: %w", err)
 	}
 	rows, err = tx.Query(ctx, t.Apply, execution, s.orders, s.values, s.versions)
 	if err != nil {
-		return fmt.Errorf("apply state: %w", err)
+		return fates{}, fmt.Errorf("apply state: %w", err)
 	}
 	wrote := make(map[string]bool, len(s.orders))
+	var moved []string
 	var order string
 	var isNew bool
 	_, err = pgx.ForEachRow(rows, []any{&order, &isNew}, func() error {
 		if _, seen := before[order]; !seen && !isNew {
-			return errMoved
+			moved = append(moved, order)
 		}
 		wrote[order] = true
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("apply state: %w", err)
+		return fates{}, fmt.Errorf("apply state: %w", err)
+	}
+	if err := ownInserts(ctx, tx, execution, live, moved); err != nil {
+		return fates{}, err
 	}
 	own := map[string]stateRow{}
 	if !live {
 		if err := recordBefore(ctx, tx, execution, s, before, wrote); err != nil {
-			return err
+			return fates{}, err
 		}
 		if own, err = ownWrites(ctx, tx, execution, s, wrote); err != nil {
-			return err
+			return fates{}, err
 		}
 	}
 	stands := make(map[string]stateRow, len(s.orders))
 	for i, order := range s.orders {
 		stands[order] = stateRow{s.values[i], s.versions[i]}
 	}
-	for i := range chunk {
-		p := &chunk[i]
-		if p.fate != unprojected {
-			continue
-		}
-		newest, mine := stands[p.order], own[p.order]
-		stored, existed := before[p.order]
-		switch {
-		case p.version < newest.version || existed && !wrote[p.order] && stored.version > p.version:
-			p.fate = newer
-		case wrote[p.order] || mine == (stateRow{p.value, p.version}):
-			// The second: this very run wrote it before it was interrupted.
-			p.fate = written
-		default:
-			p.fate = unchanged
-		}
+	return fates{stands, before, wrote, own}, nil
+}
+
+// ownInserts makes sure that rows which appeared between the look and the write came from another slice of this
+// very run: that slice has kept what was there before. Of anybody else's the image is unknown.
+func ownInserts(ctx context.Context, tx pgx.Tx, execution string, live bool, moved []string) error {
+	if live || len(moved) == 0 {
+		return nil
+	}
+	var own int
+	err := tx.QueryRow(ctx, `
+		select count(*) from unnest($2::text[]) u(pedido_id)
+		cross join lateral (
+			select 1 from reprocessamento_diff d where d.execucao_id = $1 and d.pedido_id = u.pedido_id offset 0) d`, execution, moved).Scan(&own)
+	if err != nil {
+		return fmt.Errorf("state from before: %w", err)
+	}
+	if own < len(moved) {
+		return errMoved
 	}
 	return nil
 }

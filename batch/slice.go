@@ -154,16 +154,8 @@ func (e *Engine) nextChunk(limit, n, bytes int, took time.Duration) int {
 // workChunk does everything that the chunk's events ask for and moves the checkpoint over those that are
 // settled: state first, then effects, then the checkpoint. final says that nothing follows the chunk.
 func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projected, final bool) (why string, err error) {
-	table := r.handler.State()
 	if r.mode == Apply {
-		if err := e.inTx(ctx, func(tx pgx.Tx) error {
-			for i := range chunk {
-				if chunk[i].fate != passed && chunk[i].fate != poison {
-					chunk[i].fate = unprojected
-				}
-			}
-			return applyState(ctx, tx, table, r.execution, r.live, chunk)
-		}); err != nil {
+		if err := e.applyState(ctx, r, chunk); err != nil {
 			return "", err
 		}
 	}

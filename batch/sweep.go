@@ -110,8 +110,7 @@ func (e *Engine) redrive(ctx context.Context, row ledger.Retakable) (ended bool,
 		}
 		return false, "", err
 	}
-	defer release()
-	if err := e.callOne(ctx, r, &t, provider); err != nil {
+	if err := e.callOne(ctx, r, &t, provider, release); err != nil {
 		return false, "", err
 	}
 	return t.outcome.settled(), t.status.Reason, nil

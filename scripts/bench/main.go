@@ -1,0 +1,383 @@
+// Command bench measures Reprise against the database's own set-based statements and against an applier that takes
+// one event after the other, on the same data, server and provider, in one run. Only the ratios travel between
+// machines.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"reprise.dev/reprise/batch"
+	"reprise.dev/reprise/batch/faultprovider"
+	"reprise.dev/reprise/batch/sample"
+	"reprise.dev/reprise/schema"
+	"reprise.dev/reprise/schema/devserver"
+	"reprise.dev/reprise/schema/seedsql"
+)
+
+// row is one line of the table.
+type row struct {
+	Work   string        `json:"work"`
+	Events int64         `json:"events"` // or effects
+	Took   time.Duration `json:"took_ns"`
+	Rate   float64       `json:"per_second"`
+	Ratio  float64       `json:"ratio,omitempty"`
+	To     string        `json:"ratio_to,omitempty"`
+	RSS    int64         `json:"peak_rss_bytes,omitempty"` // of the program
+}
+
+type bench struct {
+	dir      string
+	binary   string
+	url      string
+	pool     *pgxpool.Pool
+	events   int
+	effects  int
+	slow     int // row-at-a-time events
+	log      io.Writer
+	rows     []row
+	sequence int
+}
+
+func main() {
+	events := flag.Int("events", 1_000_000, "events of the archive, 10,000 to 10,000,000")
+	effects := flag.Int("effects", 100_000, "events whose effects are brought about, at most")
+	slow := flag.Int("rows", 3_000, "events of the row-at-a-time applier")
+	asJSON := flag.Bool("json", false, "print the table as JSON")
+	binary := flag.String("reprise", "bin/reprise", "the program")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	b := &bench{events: *events, effects: min(*effects, *events), slow: min(*slow, *events), log: os.Stderr}
+	var err error
+	if b.binary, err = filepath.Abs(*binary); err == nil {
+		err = b.run(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	if *asJSON {
+		err = json.NewEncoder(os.Stdout).Encode(b.rows)
+	} else {
+		err = b.print(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.dir, err = os.MkdirTemp("", "reprise-bench"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(b.dir) }()
+	if err := os.Chmod(b.dir, 0o755); err != nil { // the server runs as another user if this is root
+		return err
+	}
+	server, err := devserver.New(devserver.Options{Dir: filepath.Join(b.dir, "server"), Settings: map[string]string{
+		"shared_buffers": "512MB", "max_wal_size": "8GB", "max_connections": "400",
+	}})
+	if err != nil {
+		return err
+	}
+	if err := server.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { _ = server.Stop(context.WithoutCancel(ctx)) }()
+	if err := server.CreateDatabase(ctx, "bench"); err != nil {
+		return err
+	}
+	b.url = server.URL("bench")
+	if b.pool, err = schema.Open(ctx, b.url, schema.Options{MaxConns: 40, StatementTimeout: -1}); err != nil {
+		return err
+	}
+	defer b.pool.Close()
+	if _, err := schema.Migrate(ctx, b.pool); err != nil {
+		return err
+	}
+	fmt.Fprintf(b.log, "making %d events\n", b.events)
+	if _, err := sample.Insert(ctx, b.pool, sample.Options{Events: b.events, Orders: b.events / 2, Seed: 1}); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{b.simulate, b.applyState, b.effectsInstant, b.effectsSlow} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add notes a measurement; to names the earlier one that it is compared with.
+func (b *bench) add(work string, n int64, took time.Duration, to string, rss int64) {
+	r := row{Work: work, Events: n, Took: took, Rate: float64(n) / took.Seconds(), To: to, RSS: rss}
+	for _, other := range b.rows {
+		if other.Work == to {
+			r.Ratio = r.Rate / other.Rate
+		}
+	}
+	b.rows = append(b.rows, r)
+	fmt.Fprintf(b.log, "%-44s %12.0f/s  %s\n", work, r.Rate, took.Round(time.Millisecond))
+}
+
+// clear empties what runs write, and lets the server settle, so that each measurement begins alike.
+func (b *bench) clear(ctx context.Context) error {
+	for _, sql := range []string{
+		`truncate comissao, efeito_aplicado, reprocessamento_diff, reprocessamento_checkpoint, reprocessamento_falha, reprocessamento_divergencia`,
+		`delete from reprocessamento`, `checkpoint`,
+	} {
+		if _, err := b.pool.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const computed = `
+	select distinct on (pedido_id) pedido_id, versao,
+		floor((payload->>'valorCentavos')::float8 * (payload->>'percentual')::float8 / 100 + 0.5)::bigint as valor
+	from evento_arquivado where tipo = 'pedido.pago' order by pedido_id, versao desc`
+
+func (b *bench) simulate(ctx context.Context) error {
+	if err := b.clear(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	_, err := b.pool.Exec(ctx, `
+		insert into reprocessamento_diff (execucao_id, pedido_id, antes, depois)
+		select 'set', e.pedido_id, c.valor_centavos, e.valor from (`+computed+`) e left join comissao c using (pedido_id)
+		where c.versao_evento is null or c.versao_evento <= e.versao`)
+	if err != nil {
+		return err
+	}
+	const set = "simulate: one set-based statement"
+	b.add(set, int64(b.events), time.Since(began), "", 0)
+	if err := b.rowAtATime(ctx, "simulate: a row at a time, 1 in flight", set, seedsql.Consumer{Pool: b.pool, Execution: "row", Simulate: true}, 1); err != nil {
+		return err
+	}
+	if err := b.clear(ctx); err != nil {
+		return err
+	}
+	return b.product(ctx, "simulate: reprise", set, b.events, "", "simulate")
+}
+
+func (b *bench) applyState(ctx context.Context) error {
+	if err := b.clear(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	_, err := b.pool.Exec(ctx, `
+		insert into comissao (pedido_id, valor_centavos, versao_evento) select pedido_id, valor, versao from (`+computed+`) e
+		on conflict (pedido_id) do update set valor_centavos = excluded.valor_centavos, versao_evento = excluded.versao_evento, atualizado_em = now()
+		where comissao.versao_evento <= excluded.versao_evento`)
+	if err != nil {
+		return err
+	}
+	const set = "state: one set-based upsert"
+	b.add(set, int64(b.events), time.Since(began), "", 0)
+	if err := b.rowAtATime(ctx, "state: a row at a time, 1 in flight", set, seedsql.Consumer{Pool: b.pool, Execution: "row"}, 1); err != nil {
+		return err
+	}
+	if err := b.clear(ctx); err != nil {
+		return err
+	}
+	return b.product(ctx, "state: reprise, with images from before", set, b.events, "", "apply")
+}
+
+func (b *bench) effectsInstant(ctx context.Context) error {
+	provider, err := faultprovider.Start(faultprovider.Options{})
+	if err != nil {
+		return err
+	}
+	defer provider.Close()
+	const one, sixteen = "effects: a row at a time, 1 in flight", "effects: a row at a time, 16 in flight"
+	consumer := seedsql.Consumer{
+		Pool: b.pool, Execution: "row", Gateway: gateway(provider.URL + "/notify"),
+		Policy: seedsql.Policy{seedsql.NotifySeller: {Mode: seedsql.Apply, OnFailure: seedsql.Keep}},
+	}
+	for _, step := range []struct {
+		work     string
+		inFlight int
+	}{{one, 1}, {sixteen, 16}} {
+		if err := b.clear(ctx); err != nil {
+			return err
+		}
+		if err := b.rowAtATime(ctx, step.work, one, consumer, step.inFlight); err != nil {
+			return err
+		}
+	}
+	for _, to := range []string{one, sixteen} {
+		if err := b.clear(ctx); err != nil {
+			return err
+		}
+		provider.Reset()
+		work := "effects: reprise, 256 in flight (against " + to[len("effects: a row at a time, "):] + ")"
+		if err := b.product(ctx, work, to, b.effects, b.providerConfig(provider.URL, 256), "apply"); err != nil {
+			return err
+		}
+		if t := provider.Totals(); t.Twice > 0 {
+			return fmt.Errorf("%d keys were delivered more than once", t.Twice)
+		}
+	}
+	return nil
+}
+
+// effectsSlow compares with what a provider that takes 50 ms allows: concurrency divided by latency.
+func (b *bench) effectsSlow(ctx context.Context) error {
+	const latency, concurrency = 50 * time.Millisecond, 64
+	provider, err := faultprovider.Start(faultprovider.Options{Delay: latency})
+	if err != nil {
+		return err
+	}
+	defer provider.Close()
+	if err := b.clear(ctx); err != nil {
+		return err
+	}
+	const ideal = "effects: 64 in flight at 50 ms, by arithmetic"
+	n := min(b.effects, 30_000)
+	b.add(ideal, int64(n), time.Duration(n)*latency/concurrency, "", 0)
+	return b.product(ctx, "effects: reprise, 64 in flight at 50 ms", ideal, n, b.providerConfig(provider.URL, concurrency), "apply")
+}
+
+func (b *bench) providerConfig(url string, concurrency int) string {
+	return fmt.Sprintf("[effects.%s]\nmode = \"aplicar\"\nprovider = \"p\"\n[providers.p]\nurl = %q\nconcurrency = %d\n", seedsql.NotifySeller, url+"/notify", concurrency)
+}
+
+// product runs the real program on positions 1 to n. The rate counts events if no effects are configured, else
+// effects.
+func (b *bench) product(ctx context.Context, work, to string, n int, config, mode string) error {
+	b.sequence++
+	id := fmt.Sprintf("bench-%d", b.sequence)
+	path := filepath.Join(b.dir, "reprise.toml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		return err
+	}
+	run := func(args ...string) ([]byte, *os.ProcessState, error) {
+		cmd := exec.CommandContext(ctx, b.binary, append([]string{"--config", path, "--database", b.url, "--json"}, args...)...)
+		cmd.Stderr = io.Discard
+		out, err := cmd.Output()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == 3 {
+			err = nil // partial: kinds without a policy are reported
+		}
+		return out, cmd.ProcessState, err
+	}
+	if _, _, err := run("replay", "queue", "--id", id, "--positions", fmt.Sprintf("1:%d", n), "--"+mode); err != nil {
+		return fmt.Errorf("%s: %w", work, err)
+	}
+	out, state, err := run("replay", "run", id)
+	if err != nil {
+		return fmt.Errorf("%s: %w", work, err)
+	}
+	var r batch.Replay
+	if err := json.Unmarshal(out, &r); err != nil {
+		return fmt.Errorf("%s: %w", work, err)
+	}
+	if r.Summary == nil || r.Summary.Read != int64(n) {
+		return fmt.Errorf("%s: %s is %s: %+v", work, id, r.State, r.Summary)
+	}
+	count := r.Summary.Read
+	if config != "" {
+		count = r.Summary.Effects[seedsql.NotifySeller].Applied
+	}
+	rss := int64(0)
+	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+		rss = usage.Maxrss * 1024
+	}
+	b.add(work, count, r.Summary.Elapsed, to, rss)
+	return nil
+}
+
+// rowAtATime runs the consumer that takes one event after the other, some of them at the same time.
+func (b *bench) rowAtATime(ctx context.Context, work, to string, c seedsql.Consumer, inFlight int) error {
+	rows, err := b.pool.Query(ctx, `select id, tipo, pedido_id, versao, payload from evento_arquivado where posicao <= $1 and tipo = 'pedido.pago' order by posicao`, b.slow)
+	if err != nil {
+		return err
+	}
+	var events []seedsql.Event
+	for rows.Next() {
+		var e seedsql.Event
+		if err := rows.Scan(&e.ID, &e.Type, &e.Order, &e.Version, &e.Payload); err != nil {
+			return err
+		}
+		events = append(events, e)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if c.Gateway == nil {
+		c.Policy = seedsql.Policy{}
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	var failed atomic.Value
+	began := time.Now()
+	for range inFlight {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(events)); i = next.Add(1) - 1 {
+				if err := c.Apply(ctx, events[i]); err != nil {
+					failed.Store(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if err, ok := failed.Load().(error); ok {
+		return fmt.Errorf("%s: %w", work, err)
+	}
+	b.add(work, int64(len(events)), time.Since(began), to, 0)
+	return nil
+}
+
+func gateway(url string) func(context.Context, string, []byte) error {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	return func(ctx context.Context, key string, body []byte) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(string(body)))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Idempotency-Key", key)
+		answer, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		_, err = io.Copy(io.Discard, answer.Body)
+		return err
+	}
+}
+
+func (b *bench) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "work\tevents\tseconds\tper second\tratio\tpeak MB\t")
+	for _, r := range b.rows {
+		ratio, rss := "", ""
+		if r.Ratio > 0 {
+			ratio = fmt.Sprintf("%.2f", r.Ratio)
+		}
+		if r.RSS > 0 {
+			rss = fmt.Sprintf("%d", r.RSS>>20)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f\t%s\t%s\t\n", r.Work, r.Events, r.Took.Seconds(), r.Rate, ratio, rss)
+	}
+	return t.Flush()
+}
