@@ -54,9 +54,10 @@ func TestBrokenRecordsOfCSV(t *testing.T) {
 		"too long over lines":      {`2,ev-2,t,P-2,1,"` + strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 33), importer.CodeCSV},
 	}
 	header := "posicao,id,tipo,pedido_id,versao,payload,ocorrido_em"
+	pool := pgtest.New(t)
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			pool := pgtest.New(t)
+			empty(t, pool)
 			path := write(t, "day.csv", header, good("1"), c.lines, good("3"), good("4"))
 			r := do(t, pool, importer.Options{Files: []string{path}})
 			if r.Imported != 3 || r.Rejected[c.code] == 0 || r.Rejects[0].Line != 3 || r.Rejects[0].Offset != int64(len(header)+len(good("1"))+2) {
@@ -65,7 +66,7 @@ func TestBrokenRecordsOfCSV(t *testing.T) {
 		})
 	}
 	t.Run("the end is missing", func(t *testing.T) {
-		pool := pgtest.New(t)
+		empty(t, pool)
 		path := write(t, "day.csv")
 		if err := os.WriteFile(path, []byte(header+"\n"+good("1")+"\n2,ev-2,t,P-2,1"), 0o600); err != nil {
 			t.Fatal(err)

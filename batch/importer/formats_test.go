@@ -98,9 +98,10 @@ var formatCases = map[string]struct {
 }
 
 func TestFormatsOfOtherSystems(t *testing.T) {
+	pool := pgtest.New(t)
 	for name, c := range formatCases {
 		t.Run(name, func(t *testing.T) {
-			pool := pgtest.New(t)
+			empty(t, pool)
 			o := importer.Options{Files: []string{"testdata/" + name + ".ndjson"}, Rejects: t.TempDir() + "/rejects"}
 			dry := o
 			dry.DryRun = true
@@ -119,6 +120,7 @@ func TestFormatsOfOtherSystems(t *testing.T) {
 }
 
 func TestTrapsOfOtherSystems(t *testing.T) {
+	pool := pgtest.New(t)
 	for name, c := range formatCases {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile("testdata/" + name + "-traps.ndjson")
@@ -126,7 +128,7 @@ func TestTrapsOfOtherSystems(t *testing.T) {
 				t.Fatal(err)
 			}
 			lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-			r := do(t, pgtest.New(t), importer.Options{Files: []string{"testdata/" + name + "-traps.ndjson"}, Format: name, DryRun: true})
+			r := do(t, pool, importer.Options{Files: []string{"testdata/" + name + "-traps.ndjson"}, Format: name, DryRun: true})
 			got := make([]string, len(lines))
 			for i := range got {
 				got[i] = "-"
@@ -176,9 +178,9 @@ func TestImportsThatMakeNoSenseWriteNothing(t *testing.T) {
 		"no JSON":              {"hello", "cannot be recognized"},
 		"printed prettily":     {"{\n\"posicao\": 1}", "on one line"},
 	}
+	pool := pgtest.New(t)
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			pool := pgtest.New(t)
 			_, err := importer.Import(t.Context(), pool, importer.Options{Files: []string{write(t, "day", c.text)}})
 			if !errors.Is(err, importer.ErrFormat) || !strings.Contains(fmt.Sprint(err), c.says) || len(archived(t, pool)) != 0 {
 				t.Errorf("%v", err)
@@ -186,7 +188,6 @@ func TestImportsThatMakeNoSenseWriteNothing(t *testing.T) {
 		})
 	}
 	t.Run("a tenant is chosen", func(t *testing.T) {
-		pool := pgtest.New(t)
 		r := do(t, pool, importer.Options{Files: []string{write(t, "day", cases["two tenants"].text)}, Tenant: "loja-2"})
 		if r.Imported != 1 || r.Ignored["event of another tenant"] != 3 {
 			t.Errorf("%+v", r)

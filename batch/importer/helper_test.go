@@ -24,6 +24,13 @@ func write(t testing.TB, name string, lines ...string) string {
 	return path
 }
 
+func empty(t testing.TB, pool *pgxpool.Pool) {
+	t.Helper()
+	if _, err := pool.Exec(t.Context(), "truncate evento_arquivado"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func do(t testing.TB, pool *pgxpool.Pool, o importer.Options) importer.Report {
 	t.Helper()
 	r, err := importer.Import(t.Context(), pool, o)

@@ -131,9 +131,7 @@ func TestWhatCannotBeStoredAsItIsIsRejected(t *testing.T) {
 	pool := pgtest.New(t)
 	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := pool.Exec(t.Context(), "truncate evento_arquivado"); err != nil {
-				t.Fatal(err)
-			}
+			empty(t, pool)
 			path := write(t, "day.ndjson", event(1, paid), c.line, event(3, paid))
 			r := do(t, pool, importer.Options{Files: []string{path}})
 			if r.Imported != 2 || r.Read != 3 || !r.Partial() || r.Rejected[c.code] != 1 || len(archived(t, pool)) != 2 {
