@@ -12,9 +12,6 @@ import (
 )
 
 const (
-	// $3 bounds what the account may cost.
-	inSpanSQL = `select count(*) from (select from evento_arquivado where posicao between $1 and $2 limit $3) e`
-
 	firstGapsSQL = `
 		select posicao + 1, proxima - 1
 		from (select posicao, lead(posicao) over (order by posicao) as proxima
@@ -22,10 +19,12 @@ const (
 		where proxima - posicao > 1
 		limit $3`
 
+	// $3 bounds what it costs.
 	ordersSQL = `
-		select count(*), coalesce(least(sum(faltam), 9223372036854775807)::bigint, 0)
-		from (select max(versao) - min(versao) + 1 - count(*) as faltam
-			from evento_arquivado where posicao between $1 and $2 group by pedido_id) p`
+		select count(*), coalesce(sum(eventos), 0)::bigint, coalesce(least(sum(ate::numeric - de + 1 - eventos), 9223372036854775807), 0)::bigint
+		from (select count(*) as eventos, min(versao) as de, max(versao) as ate
+			from (select pedido_id, versao from evento_arquivado where posicao between $1 and $2 limit $3) e
+			group by pedido_id) p`
 
 	recordSQL = `
 		insert into importacao (arquivo, sha256, formato, operador, lidos, importados, repetidos, rejeitados)
@@ -51,25 +50,24 @@ func account(ctx context.Context, db beginner, r *Report) error {
 			return err
 		}
 		most := spanFactor*r.Read + spanFree
-		var held int64
-		if err := tx.QueryRow(ctx, inSpanSQL, r.First, r.Last, most).Scan(&held); err != nil {
-			return fmt.Errorf("count positions: %w", err)
+		var orders, held, versionGaps int64
+		if err := tx.QueryRow(ctx, ordersSQL, r.First, r.Last, most).Scan(&orders, &held, &versionGaps); err != nil {
+			return fmt.Errorf("count orders: %w", err)
 		}
 		if held == most {
 			r.Unexamined = fmt.Sprintf("the archive holds many more events between positions %d and %d than were read", r.First, r.Last)
 			return nil
 		}
-		if r.Gaps = r.Last - r.First + 1 - held; r.Gaps > 0 {
-			rows, err := tx.Query(ctx, firstGapsSQL, r.First, r.Last, maxGaps)
-			if err != nil {
-				return fmt.Errorf("list gaps: %w", err)
-			}
-			if r.FirstGaps, err = pgx.CollectRows(rows, pgx.RowToStructByPos[batch.Gap]); err != nil {
-				return fmt.Errorf("list gaps: %w", err)
-			}
+		r.Orders, r.VersionGaps, r.Gaps = orders, versionGaps, r.Last-r.First+1-held
+		if r.Gaps == 0 {
+			return nil
 		}
-		if err := tx.QueryRow(ctx, ordersSQL, r.First, r.Last).Scan(&r.Orders, &r.VersionGaps); err != nil {
-			return fmt.Errorf("count orders: %w", err)
+		rows, err := tx.Query(ctx, firstGapsSQL, r.First, r.Last, maxGaps)
+		if err != nil {
+			return fmt.Errorf("list gaps: %w", err)
+		}
+		if r.FirstGaps, err = pgx.CollectRows(rows, pgx.RowToStructByPos[batch.Gap]); err != nil {
+			return fmt.Errorf("list gaps: %w", err)
 		}
 		return nil
 	})

@@ -9,16 +9,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
 
 	"reprise.dev/reprise/batch/importer"
 	"reprise.dev/reprise/batch/sample"
+	"reprise.dev/reprise/schema"
 	"reprise.dev/reprise/schema/pgtest"
 )
 
@@ -170,7 +171,6 @@ func TestStandardInputCanBeInterrupted(t *testing.T) {
 		_, _ = io.WriteString(feed, v1+"\n")
 		cancel()
 	}()
-	before := runtime.NumGoroutine()
 	ended := make(chan error)
 	go func() {
 		_, err := importer.Import(ctx, pool, importer.Options{Files: []string{"-"}, Stdin: stdin})
@@ -182,7 +182,7 @@ func TestStandardInputCanBeInterrupted(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatalf("it waits for input that does not come (%d goroutines before)", before)
+		t.Fatal("it waits for input that does not come")
 	}
 	_ = feed.Close()
 
@@ -191,4 +191,57 @@ func TestStandardInputCanBeInterrupted(t *testing.T) {
 	if r.Imported != 1 || len(rejectsIn(t, "stdin.rejects.ndjson")) != 1 {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestTwoImportsAtOnce of one file import it once.
+func TestTwoImportsAtOnce(t *testing.T) {
+	pool := pgtest.New(t)
+	path := sampleFile(t, "day.ndjson", sample.Options{Events: 20_000})
+	var reports [2]importer.Report
+	var g errgroup.Group
+	for i := range reports {
+		g.Go(func() (err error) {
+			reports[i], err = importer.Import(t.Context(), pool, importer.Options{Files: []string{path}})
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	a, b := reports[0], reports[1]
+	if a.Imported+b.Imported != 20_000 || a.Repeated+b.Repeated != 20_000 || a.Partial() || b.Partial() {
+		t.Errorf("%d and %d imported, %d and %d repeated, rejected %v and %v", a.Imported, b.Imported, a.Repeated, b.Repeated, a.Rejected, b.Rejected)
+	}
+}
+
+// TestBehindAPooler no statement is prepared.
+func TestBehindAPooler(t *testing.T) {
+	for _, mode := range []string{"simple_protocol", "exec"} {
+		url := pgtest.NewURL(t)
+		pool, err := schema.Open(t.Context(), url+separator(url)+"default_query_exec_mode="+mode, schema.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		native := write(t, "day.ndjson", v1, v1again, v1other, v2)
+		if r := do(t, pool, importer.Options{Files: []string{native}, DryRun: true}); r.Imported != 2 || r.Repeated != 1 || r.Rejected[importer.CodeOtherContent] != 1 {
+			t.Errorf("%s: %+v", mode, r)
+		}
+		if r := do(t, pool, importer.Options{Files: []string{native}}); r.Imported != 2 || r.Repeated != 1 || r.Rejected[importer.CodeOtherContent] != 1 {
+			t.Errorf("%s: %+v", mode, r)
+		}
+		derived := write(t, "day", stripe("s1", "S", second), stripe("s2", "S", second))
+		for range 2 {
+			if r := do(t, pool, importer.Options{Files: []string{derived}}); r.Imported+r.Repeated != 2 || r.Derived.Versions != 2 {
+				t.Errorf("%s: %+v", mode, r)
+			}
+		}
+	}
+}
+
+func separator(url string) string {
+	if strings.Contains(url, "?") {
+		return "&"
+	}
+	return "?"
 }

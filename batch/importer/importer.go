@@ -44,6 +44,9 @@ func (o *Options) check() error {
 			return fmt.Errorf("%w: %s is named twice", batch.ErrUsage, name)
 		}
 	}
+	if o.Rejects != "" && slices.Contains(o.Files, o.Rejects) {
+		return fmt.Errorf("%w: %s is a file to import; rejects need another", batch.ErrUsage, o.Rejects)
+	}
 	if o.Format != "" && o.Format != formatAuto {
 		if o.Mapping != "" {
 			return fmt.Errorf("%w: a format and a mapping exclude each other", batch.ErrUsage)

@@ -91,7 +91,7 @@ func (f *rejectFile) write(r Reject) error {
 		// Made with mode 0600, under a name that nobody can have prepared.
 		file, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*")
 		if err != nil {
-			return fmt.Errorf("write rejects: %w", err)
+			return fmt.Errorf("write rejects, or name another place for them (--rejects): %w", err)
 		}
 		f.file, f.out = file, bufio.NewWriter(file)
 	}
