@@ -229,17 +229,12 @@ func (e *Engine) callAll(ctx context.Context, r *run, tasks []task) (why string,
 }
 
 // callOne runs the ledger's protocol for one effect. The error is the database's, never the provider's. The place
-// at the provider is taken from before the reservation, so that nothing is in doubt that is not in flight, to the
-// end of the call; recording the answer needs none.
+// at the provider is held from before the reservation until the answer is recorded: a crash leaves no more effects
+// in doubt than there are places.
 func (e *Engine) callOne(ctx context.Context, r *run, t *task, provider Provider, release func()) error {
-	release = sync.OnceFunc(release)
 	defer release()
 	out, err := e.ledger.Do(ctx, t.effect, func(ctx context.Context, a ledger.Attempt) (json.RawMessage, error) {
-		answer, err := provider.Call(ctx, t.effect.Kind, a)
-		if err == nil {
-			release() // a failure may be tried again under the same reservation
-		}
-		return answer, err
+		return provider.Call(ctx, t.effect.Kind, a)
 	})
 	if err != nil {
 		t.outcome = pending
