@@ -94,3 +94,20 @@ func TestARunIsRecorded(t *testing.T) {
 		t.Errorf("%+v", r.Files)
 	}
 }
+
+// TestATableOfTheOwnersMaking may have more columns, and rules of its own; a dry run knows them.
+func TestATableOfTheOwnersMaking(t *testing.T) {
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), "alter table evento_arquivado add gravado_em timestamptz not null default now(), add check (tipo <> 'proibido')")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := importer.Options{Files: []string{write(t, "day.ndjson", v1, strings.Replace(v2, `"t"`, `"proibido"`, 1))}, DryRun: true}
+	for range 2 {
+		r := do(t, pool, o)
+		if r.Imported != 1 || r.Rejected[importer.CodeRefused] != 1 || r.Rejects[0].Line != 2 || !strings.Contains(r.Rejects[0].Reason, "check") {
+			t.Errorf("dry run %v: %+v", o.DryRun, r)
+		}
+		o.DryRun = false
+	}
+}

@@ -17,7 +17,8 @@ const (
 	rehearseSQL = `
 		create temporary view importacao_arquivo as
 			select posicao, id, tipo, pedido_id, versao, payload, ocorrido_em from evento_arquivado;
-		create temporary table evento_arquivado (like evento_arquivado including indexes) on commit drop`
+		create temporary table evento_arquivado (like evento_arquivado including all) on commit drop;
+		set local idle_in_transaction_session_timeout = 0` // while it waits for input
 
 	shadowedSQL = `select relpersistence = 't' from pg_class where oid = 'evento_arquivado'::regclass`
 
