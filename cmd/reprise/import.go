@@ -54,7 +54,7 @@ func newImport(a *app) *cobra.Command {
 			report, err := importer.Import(cmd.Context(), pool, o)
 			line.done()
 			if err != nil {
-				if report.Read > 0 {
+				if report.Read > 0 && !o.DryRun {
 					fmt.Fprintf(cmd.ErrOrStderr(), "before the error %s events were imported; importing the same files again completes them\n", humanize.Comma(report.Imported))
 				}
 				return err
@@ -75,6 +75,9 @@ func newImport(a *app) *cobra.Command {
 	f.StringVar(&o.Format, "format", "", "format of the files (default: recognized)")
 	f.StringVar(&o.Rejects, "rejects", "", "file for what is rejected (default: FILE.rejects.ndjson)")
 	f.BoolVar(&o.IgnoreExtras, "ignore-extras", false, "pass over keys that the native formats do not know")
+	f.StringVar(&o.Mapping, "mapping", "", "TOML file that says where each column is, for other JSON lines")
+	f.StringVar(&o.Tenant, "tenant", "", "tenant to import, of a Marten archive with several")
+	f.StringVar(&o.Operator, "operator", "", "who imports, for the record (default: the database role)")
 	f.StringVar(&zone, "zone", "", "zone of times that name none (default: they are rejected)")
 	f.StringSliceVar(&types, "type-map", nil, "translate a type of event: FROM=TO (may be repeated)")
 	return c
@@ -108,6 +111,12 @@ func printImport(w io.Writer, r importer.Report, zone *time.Location, took time.
 	}
 	if r.Unexamined != "" {
 		fmt.Fprintf(w, "  not looked at: %s\n", printable(r.Unexamined))
+	}
+	for _, what := range sortedKeys(r.Ignored) {
+		fmt.Fprintf(w, "  ignored    %s: %s\n", n(r.Ignored[what]), printable(what))
+	}
+	for _, note := range sortedKeys(r.Notes) {
+		fmt.Fprintf(w, "  note       %s: %s\n", n(r.Notes[note]), printable(note))
 	}
 	if r.CutTimes > 0 {
 		fmt.Fprintf(w, "  times      %s had digits below the microsecond, which were cut\n", n(r.CutTimes))
