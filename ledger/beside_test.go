@@ -164,6 +164,26 @@ func TestP5_AConsumerWithoutTokensTakesOver(t *testing.T) {
 	}
 }
 
+// It says that an effect which we reserved is done, without asking: it knows. Our own failure changes nothing then.
+func TestP5_AConsumerWithoutTokensCompletesOurs(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	for name, end := range endings {
+		for _, onFailure := range []ledger.OnFailure{ledger.Keep, ledger.Release} {
+			e := effect(name+"/"+string(onFailure), onFailure)
+			r := reserve(t, l, e)
+			execSQL(t, pool, seedsql.Complete, e.Key(), "null")
+			before := read(t, pool, e.Key())
+			if err := end.report(t.Context(), l, r); (name == "complete") != (err == nil) || err != nil && !errors.Is(err, ledger.ErrLostOwnership) {
+				t.Errorf("%s: %v", e.Key(), err)
+			}
+			if after := read(t, pool, e.Key()); after != before {
+				t.Errorf("%s: %+v became %+v", e.Key(), before, after)
+			}
+		}
+	}
+}
+
 func TestP1_WhatAConsumerWithoutTokensDoubtsIsReviewed(t *testing.T) {
 	t.Parallel()
 	l, pool := open(t, ledger.Options{})

@@ -136,6 +136,23 @@ func TestP5_ALateAnswerIsEvidence(t *testing.T) {
 	}
 }
 
+// That an attempt ended in doubt says nothing of another one's report.
+func TestP5_ALateAnswerBesideOneThatCounted(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	e := effect("ev-1", ledger.Release)
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidWait)
+	abandoned := reserve(t, l, e)
+	age(t, pool, time.Hour)
+	reserve(t, l, e)
+	if _, _, err := l.Doubt(t.Context(), abandoned, errTimeout); !errors.Is(err, ledger.ErrLostOwnership) {
+		t.Error(err)
+	}
+	if got := logged(t, l, e.Key()); !slices.Equal(got, []string{ledger.LogDoubt, ledger.LogLate}) {
+		t.Errorf("log %v", got)
+	}
+}
+
 // A reply that is lost is asked for again with the same token.
 func TestP1_ALostReplyToAReservation(t *testing.T) {
 	t.Parallel()

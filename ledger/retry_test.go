@@ -181,11 +181,29 @@ func TestP2_NoRetryUnderAReservationWhoseWindowEnds(t *testing.T) {
 		t.Errorf("last call %s after the reservation: %+v", last.Sub(began), out)
 	}
 	// What nobody has seen yet needs no deduplication.
-	e.EventID = "ev-2"
+	e.EventID, e.Policy.DedupWindow = "ev-2", 250*time.Millisecond
 	r := reserve(t, l, e)
+	time.Sleep(e.Policy.DedupWindow)
 	if l.TimeLeft(r) != e.Policy.CallTimeout {
 		t.Error("a first attempt waits for a window")
 	}
+}
+
+// A person who allows a re-send knows that the provider may have forgotten the key.
+func TestP2_APersonMayAllowARetryAfterTheWindow(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	e, p := effect("ev-1", ledger.Release), newProvider(script(errTimeout, errTimeout, nil))
+	e.Policy.DedupWindow = time.Hour
+	do(t, l, e, p.call, ledger.DidWait)
+	age(t, pool, 2*time.Hour)
+	sweep(t, l, e.Policy)
+	decide(t, l, e.Key(), ledger.Resend)
+	// One, and no automatic retry after it.
+	if out := do(t, l, e, p.call, ledger.DidDoubt); out.Reason != ledger.ReasonWindow || out.Attempt != 2 {
+		t.Errorf("outcome %+v", out)
+	}
+	do(t, l, e, p.call, ledger.DidFind)
 }
 
 // While a provider is away, attempts of which nothing left do not use up those that may have.

@@ -217,6 +217,15 @@ func TestP1_APermissionToResendIsSpentOnce(t *testing.T) {
 	if s := read(t, pool, e.Key()); s.Resend {
 		t.Errorf("row %+v", s)
 	}
+	// Nor does the retry that follows from a permitted attempt in doubt.
+	e.EventID, e.Policy.MaxAttempts = "ev-2", 1
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidDoubt)
+	decide(t, l, e.Key(), ledger.Resend)
+	e.Policy.MaxAttempts = 9
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidWait)
+	if s := read(t, pool, e.Key()); s.Resend || !s.Free {
+		t.Errorf("row %+v", s)
+	}
 }
 
 func TestP12_ReviewersAtOnceDecideOnceAndTheChainHolds(t *testing.T) {

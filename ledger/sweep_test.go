@@ -100,7 +100,7 @@ func TestP3_RowsLeftAloneDoNotHideOthers(t *testing.T) {
 	insert := func(kind string, n int) {
 		execSQL(t, pool, `
 			insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id, atualizado_em)
-			select format('ev-%s:%s', i, $1::text), format('ev-%s', i), $1, 'reservado', 'ao-vivo', clock_timestamp() - interval '1 day'
+			select format('ev-%s:%s', i, $1::text), format('ev-%s', i), $1, 'reservado', 'ao-vivo', now() - interval '1 day'
 			from generate_series(1, $2) i`, kind, n)
 	}
 	insert("desconhecido", 1700) // of the same instant: the key tells them apart
