@@ -107,7 +107,7 @@ func TestRequest(t *testing.T) {
 	if err != nil || string(answer) != `{"recibo":"r-1"}` {
 		t.Fatalf("%s, %v", answer, err)
 	}
-	if got.Method != "POST" || got.URL.String() != "/notify?a=b" || got.Proto != "HTTP/1.1" || string(body) != string(attempt.Content) || got.ContentLength != int64(len(body)) {
+	if got.Method != http.MethodPost || got.URL.String() != "/notify?a=b" || got.Proto != "HTTP/1.1" || string(body) != string(attempt.Content) || got.ContentLength != int64(len(body)) {
 		t.Errorf("%s %s %s, body %s", got.Method, got.URL, got.Proto, body)
 	}
 	for name, want := range map[string]string{"X-Key": attempt.Key, "X-Client": "c", "Authorization": "Bearer s3cret", "Content-Type": "application/json", "Accept-Encoding": ""} {

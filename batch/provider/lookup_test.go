@@ -39,7 +39,7 @@ func TestLookUp(t *testing.T) {
 			if s == 200 && string(answer.Answer) != `{"estado":"entregue"}` {
 				t.Errorf("evidence: %s", answer.Answer)
 			}
-			if got.Method != "GET" || read(got) != key || got.Header.Get("Authorization") != "s3cret" {
+			if got.Method != http.MethodGet || read(got) != key || got.Header.Get("Authorization") != "s3cret" {
 				t.Fatalf("asked %s %s", got.Method, got.URL)
 			}
 		}
