@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"reprise.dev/reprise/schema/failpoint"
 )
@@ -83,9 +84,39 @@ func (e *Engine) waitForGaps(ctx context.Context, r Replay) (open string, err er
 	}
 }
 
+// recountSQL counts by partition: number n holds the positions from the n-th of $7 on. Number 0 is before the
+// first, and the last number behind the last partition.
 const recountSQL = `
-	select count(*), count(*) filter (where e.posicao between $7 and $8), coalesce(min(e.posicao), $7), coalesce(max(e.posicao), $8)
-	from evento_arquivado e where` + inScope
+	select width_bucket(e.posicao, $7::bigint[]), count(*), min(e.posicao), max(e.posicao)
+	from evento_arquivado e where` + inScope + ` group by 1`
+
+type counted struct{ events, first, last int64 }
+
+// recount counts what the archive holds now for each partition. What lies in scope before the first partition or
+// behind the last one is counted apart, as partition -1 and len(parts).
+func (e *Engine) recount(ctx context.Context, r Replay, parts []Partition) (map[int]counted, error) {
+	var borders []int64
+	for _, p := range parts {
+		borders = append(borders, p.First)
+	}
+	borders = append(borders, parts[len(parts)-1].Last+1)
+	first, last := bounds(r.Scope)
+	found := map[int]counted{}
+	err := e.patiently(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, recountSQL, append(scopeArgs(r.Scope, first, last), borders)...)
+		if err != nil {
+			return err
+		}
+		var n int
+		var c counted
+		_, err = pgx.ForEachRow(rows, []any{&n, &c.events, &c.first, &c.last}, func() error { found[n-1] = c; return nil })
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("recount %s: %w", r.ID, err)
+	}
+	return found, nil
+}
 
 // reopenLate compares what each partition read with what the archive holds now. A partition whose archive grew
 // behind its checkpoint is read again from its start: its effects are registered and its state stands, so only
@@ -95,32 +126,31 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 	if err != nil {
 		return false, err
 	}
-	scopeFirst, scopeLast := bounds(r.Scope)
+	if len(parts) == 0 {
+		return false, nil
+	}
+	found, err := e.recount(ctx, r, parts)
+	if err != nil {
+		return false, err
+	}
 	type reopening struct {
 		Partition
 		restart bool
 	}
 	var reopen []reopening
 	for i, p := range parts {
-		first, last := p.First, p.Last
-		if i == 0 {
-			first = scopeFirst
+		inside := found[i]
+		all := inside.events
+		restart := all != p.Counters.Read
+		if before := found[-1]; i == 0 && before.events > 0 {
+			all, p.First, restart = all+before.events, before.first, true
 		}
-		if i == len(parts)-1 {
-			last = scopeLast
-		}
-		var all, inside, lo, hi int64
-		err := e.patiently(ctx, func(tx pgx.Tx) error {
-			return tx.QueryRow(ctx, recountSQL, append(scopeArgs(r.Scope, first, last), p.First, p.Last)...).Scan(&all, &inside, &lo, &hi)
-		})
-		if err != nil {
-			return false, fmt.Errorf("recount partition %d of %s: %w", p.Index, r.ID, err)
+		if behind := found[len(parts)]; i == len(parts)-1 && behind.events > 0 {
+			all, p.Last = all+behind.events, behind.last
 		}
 		if all == p.Counters.Read {
 			continue
 		}
-		restart := inside != p.Counters.Read || lo < p.First
-		p.First, p.Last = min(p.First, lo), max(p.Last, hi)
 		reopen = append(reopen, reopening{p, restart})
 		e.log.Info("events became visible behind the checkpoint", "replay", r.ID, "partition", p.Index, "read", p.Counters.Read, "archived", all)
 	}
@@ -138,11 +168,16 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 				set posicao_de = $3::bigint, posicao_ate = $4, concluida = false, passagens = passagens + 1, epoca = epoca + 1,
 					ocupada_ate = null, dono = null,
 					ultima_posicao = case when $5 then $3::bigint - 1 else ultima_posicao end,
+					destinos = case when not $5 then destinos end,
 					contadores = case when $5 then '{}' else contadores end
 				where execucao_id = $1 and particao = $2`, r.ID, p.Index, p.First, p.Last, p.restart)
 			if err != nil {
 				return err
 			}
+		}
+		// No slice writes under an older epoch any more: ownWrites will find all that was written.
+		if err := foldImages(ctx, tx, r.ID); err != nil {
+			return err
 		}
 		_, err = tx.Exec(ctx, `
 			update reprocessamento r set faixa = (
@@ -159,21 +194,18 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 	return true, nil
 }
 
-// conclude writes the account and the final state.
+// conclude writes the diff, the account and the final state.
 func (e *Engine) conclude(ctx context.Context, r Replay, openGaps string) error {
 	return e.patiently(ctx, func(tx pgx.Tx) error {
+		if err := e.completeDiff(ctx, tx, r); err != nil {
+			return fmt.Errorf("make the diff of %s: %w", r.ID, err)
+		}
 		now, err := lockReplay(ctx, tx, r.ID)
 		if err != nil || now.State != Running || now.Generation != r.Generation {
 			return err
 		}
-		if r.Mode == Simulate {
-			h, err := e.handlers.Get(r.Handler)
-			if err != nil {
-				return err
-			}
-			if err := makeDiff(ctx, tx, h.State(), r.ID); err != nil {
-				return err
-			}
+		if _, err := tx.Exec(ctx, forgetSimulatedSQL, r.ID); err != nil {
+			return fmt.Errorf("make the diff of %s: %w", r.ID, err)
 		}
 		s, err := e.summarize(ctx, tx, now)
 		if err != nil {
@@ -184,6 +216,70 @@ func (e *Engine) conclude(ctx context.Context, r Replay, openGaps string) error 
 		}
 		return e.end(ctx, tx, now, s)
 	})
+}
+
+const lockPartitionsSQL = `
+	select c.execucao_id from reprocessamento_checkpoint c join reprocessamento r on r.id = c.execucao_id
+	where r.id = $1 and r.estado = 'executando' and r.geracao = $2
+	for update of c`
+
+// completeDiff makes the diff part by part, on connections of their own: for a simulation as of one snapshot. What an
+// earlier attempt left is carried on or replaced; two attempts at once take turns at the rows of the partitions, which
+// nobody else needs by now. The replay's own row stays free for heartbeat and commands.
+func (e *Engine) completeDiff(ctx context.Context, tx pgx.Tx, r Replay) error {
+	tag, err := tx.Exec(ctx, lockPartitionsSQL, r.ID, r.Generation)
+	if err != nil || tag.RowsAffected() == 0 {
+		return err
+	}
+	if r.Mode == Apply {
+		return e.inParts(ctx, pgx.ReadCommitted, func(part pgx.Tx, n int) error {
+			if err := unhurried(ctx, part); err != nil {
+				return err
+			}
+			_, err := part.Exec(ctx, foldSQL, r.ID, n)
+			return err
+		})
+	}
+	h, err := e.handlers.Get(r.Handler)
+	if err != nil {
+		return err
+	}
+	err = e.patiently(ctx, func(other pgx.Tx) error {
+		_, err := other.Exec(ctx, forgetDiffSQL, r.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var snapshot string
+	if err := tx.QueryRow(ctx, `select pg_export_snapshot()`).Scan(&snapshot); err != nil {
+		return err
+	}
+	return e.inParts(ctx, pgx.RepeatableRead, func(part pgx.Tx, n int) error {
+		if _, err := part.Exec(ctx, "set transaction snapshot '"+snapshot+"'"); err != nil {
+			return err
+		}
+		if err := unhurried(ctx, part); err != nil {
+			return err
+		}
+		_, err := part.Exec(ctx, h.State().Diff, r.ID, n)
+		return err
+	})
+}
+
+// partsAtOnce is how many parts of a diff are made at the same time: each sorts in memory of its own.
+const partsAtOnce = 2
+
+// inParts runs fn for every part, each in a transaction of its own.
+func (e *Engine) inParts(ctx context.Context, level pgx.TxIsoLevel, fn func(tx pgx.Tx, part int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(partsAtOnce)
+	for n := range parts {
+		group.Go(func() error {
+			return pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: level}, func(tx pgx.Tx) error { return fn(tx, n) })
+		})
+	}
+	return group.Wait()
 }
 
 // end moves a replay to Done or, if something is missing, Partial.
@@ -300,6 +396,9 @@ func (e *Engine) stopRun(ctx context.Context, id, why string) error {
 	return pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
 		r, err := lockReplay(ctx, tx, id)
 		if err != nil || r.State != Running {
+			return err
+		}
+		if err := foldImages(ctx, tx, id); err != nil {
 			return err
 		}
 		s, err := e.summarize(ctx, tx, r)

@@ -41,12 +41,14 @@ type Wanted struct {
 // StateTable holds a handler's own set-based statements. Arrays are sorted by order id, with one entry per order:
 // $1 execution id, $2 order ids (text[]), $3 values (bigint[]), $4 versions (bigint[]).
 type StateTable struct {
-	// Diff ($1 execution id) fills reprocessamento_diff from the newest version of each order in
-	// reprocessamento_simulado and the state as it is, leaving out orders whose state is newer. It is one
-	// statement, so that every 'antes' is of one snapshot.
+	// Diff ($1 execution id, $2 part, null for all) fills reprocessamento_diff from the newest version of each
+	// order in that part of reprocessamento_simulado and the state as it is, leaving out orders whose state is
+	// newer. All parts run as of one snapshot.
 	Diff string
 	// Drift ($1 execution id) counts the orders of a diff whose state is not its 'antes' any more.
 	Drift string
+	// Create writes the orders that have no state yet, returning their ids; others it leaves alone.
+	Create string
 	// Lock reads and locks the rows that are about to change ($1 order ids): order id, value, version.
 	Lock string
 	// Apply writes the state where the stored version is not newer, returning for each order that it wrote:

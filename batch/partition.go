@@ -21,6 +21,14 @@ type claim struct {
 	first, last int64 // positions
 	position    int64 // checkpoint
 	counters    Counters
+	stated      []statedEvent // events after the checkpoint whose state is written already
+}
+
+func (c *claim) decode(counters, fates []byte) (err error) {
+	if c.stated, err = decodeStated(fates); err != nil {
+		return err
+	}
+	return json.Unmarshal(counters, &c.counters)
 }
 
 const claimSQL = `
@@ -28,19 +36,19 @@ const claimSQL = `
 	set epoca = c.epoca + 1, dono = $3, ocupada_ate = clock_timestamp() + $4
 	where c.execucao_id = $1 and c.particao = $2 and not c.concluida
 		and (c.ocupada_ate is null or c.ocupada_ate < clock_timestamp())
-	returning c.epoca, c.passagens, c.posicao_de, c.posicao_ate, c.ultima_posicao, c.contadores`
+	returning c.epoca, c.passagens, c.posicao_de, c.posicao_ate, c.ultima_posicao, c.contadores, c.destinos`
 
 // claimPartition takes a partition for one slice; ok is false if another slice has it or it is done.
 func (e *Engine) claimPartition(ctx context.Context, id string, partition int) (c claim, ok bool, err error) {
 	c = claim{execution: id, partition: partition}
-	var counters []byte
+	var counters, fates []byte
 	err = e.pool.QueryRow(ctx, claimSQL, id, partition, e.host, e.Slice+e.grace).
-		Scan(&c.epoch, &c.pass, &c.first, &c.last, &c.position, &counters)
+		Scan(&c.epoch, &c.pass, &c.first, &c.last, &c.position, &counters, &fates)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(counters, &c.counters)
+		err = c.decode(counters, fates)
 	}
 	if err != nil {
 		return c, false, fmt.Errorf("claim partition %d of %s: %w", partition, id, err)
@@ -50,7 +58,7 @@ func (e *Engine) claimPartition(ctx context.Context, id string, partition int) (
 
 const checkpointSQL = `
 	update reprocessamento_checkpoint
-	set ultima_posicao = $4, contadores = $5, concluida = $6, atualizado_em = clock_timestamp(),
+	set ultima_posicao = $4, contadores = $5, destinos = $8, concluida = $6, atualizado_em = clock_timestamp(),
 		ocupada_ate = case when not $6 then clock_timestamp() + $7::interval end, dono = case when not $6 then dono end
 	where execucao_id = $1 and particao = $2 and epoca = $3`
 
@@ -61,7 +69,7 @@ func (e *Engine) checkpoint(ctx context.Context, tx pgx.Tx, c claim, done bool) 
 	if err != nil {
 		return err
 	}
-	tag, err := tx.Exec(ctx, checkpointSQL, c.execution, c.partition, c.epoch, c.position, string(counters), done, e.Slice+e.grace)
+	tag, err := tx.Exec(ctx, checkpointSQL, c.execution, c.partition, c.epoch, c.position, string(counters), done, e.Slice+e.grace, encodeStated(c.stated))
 	if err != nil {
 		return fmt.Errorf("checkpoint of partition %d of %s: %w", c.partition, c.execution, err)
 	}

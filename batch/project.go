@@ -3,7 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
-	"maps"
+	"hash/crc32"
 	"slices"
 	"strings"
 
@@ -18,15 +18,11 @@ type standing struct {
 	versions []int64
 }
 
-func newestOf(chunk []projected) standing {
-	newest := make(map[string]int, len(chunk))
-	for i := range chunk {
-		p := &chunk[i]
-		if p.fate == passed || p.fate == poison {
-			continue
-		}
-		if j, ok := newest[p.order]; !ok || chunk[j].version <= p.version {
-			newest[p.order] = i
+func newestOf(chunk []*projected) standing {
+	newest := make(map[string]*projected, len(chunk))
+	for _, p := range chunk {
+		if other := newest[p.order]; other == nil || other.version <= p.version {
+			newest[p.order] = p
 		}
 	}
 	s := standing{orders: make([]string, 0, len(newest))}
@@ -36,41 +32,58 @@ func newestOf(chunk []projected) standing {
 	slices.Sort(s.orders)
 	s.values, s.versions = make([]int64, len(s.orders)), make([]int64, len(s.orders))
 	for i, order := range s.orders {
-		s.values[i], s.versions[i] = chunk[newest[order]].value, chunk[newest[order]].version
+		s.values[i], s.versions[i] = newest[order].value, newest[order].version
 	}
 	return s
 }
 
+// Orders are spread over parts by a hash that is the same on every host, so that what is to be done for each of
+// millions of orders can be done side by side, and in bounded memory.
+const parts = 8
+
+func partOf(order string) int { return int(crc32.ChecksumIEEE([]byte(order)) % parts) }
+
 // simulateState keeps what the chunk would change. Appending is all that is done here: comparing with the state
-// is one statement at the end, for all orders and as of one snapshot.
+// happens at the end, for all orders and as of one snapshot.
 func simulateState(ctx context.Context, tx pgx.Tx, execution string, chunk []projected) error {
-	next := 0
-	row := func() ([]any, error) {
-		for ; next < len(chunk); next++ {
-			if p := &chunk[next]; p.fate != passed && p.fate != poison {
-				next++
-				return []any{execution, p.order, p.version, p.value}, nil
-			}
+	var orders [parts][]string
+	var versions, values [parts][]int64
+	for i := range chunk {
+		if p := &chunk[i]; p.fate != passed && p.fate != poison {
+			n := partOf(p.order)
+			orders[n], versions[n], values[n] = append(orders[n], p.order), append(versions[n], p.version), append(values[n], p.value)
 		}
-		return nil, nil
 	}
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"reprocessamento_simulado"}, []string{"execucao_id", "pedido_id", "versao", "depois"}, pgx.CopyFromFunc(row))
+	var rows [][]any
+	for n := range parts {
+		if len(orders[n]) > 0 {
+			rows = append(rows, []any{execution, n, orders[n], versions[n], values[n]})
+		}
+	}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"reprocessamento_simulado"},
+		[]string{"execucao_id", "parte", "pedidos", "versoes", "depois"}, pgx.CopyFromRows(rows))
 	if err != nil {
 		return fmt.Errorf("simulate state: %w", err)
 	}
 	return nil
 }
 
-// makeDiff turns what a simulation kept into its diff.
+const (
+	forgetDiffSQL      = `delete from reprocessamento_diff where execucao_id = $1`
+	forgetSimulatedSQL = `delete from reprocessamento_simulado where execucao_id = $1`
+)
+
+// makeDiff turns what a simulation kept into its diff, within a transaction.
 func makeDiff(ctx context.Context, tx pgx.Tx, t StateTable, execution string) error {
-	for _, sql := range []string{
-		`delete from reprocessamento_diff where execucao_id = $1`,
-		t.Diff,
-		`delete from reprocessamento_simulado where execucao_id = $1`,
-	} {
-		if _, err := tx.Exec(ctx, sql, execution); err != nil {
-			return fmt.Errorf("make the diff of %s: %w", execution, err)
-		}
+	_, err := tx.Exec(ctx, forgetDiffSQL, execution)
+	if err == nil {
+		_, err = tx.Exec(ctx, t.Diff, execution, nil)
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, forgetSimulatedSQL, execution)
+	}
+	if err != nil {
+		return fmt.Errorf("make the diff of %s: %w", execution, err)
 	}
 	return nil
 }
@@ -88,13 +101,6 @@ func collectState(rows pgx.Rows) (map[string]stateRow, error) {
 	return state, err
 }
 
-const recordBeforeSQL = `
-	insert into reprocessamento_diff (execucao_id, pedido_id, antes, depois, antes_versao, depois_versao)
-	select $1, * from unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-	on conflict (execucao_id, pedido_id) do update
-	set depois = excluded.depois, depois_versao = excluded.depois_versao
-	where coalesce(reprocessamento_diff.depois_versao, 0) <= excluded.depois_versao`
-
 const ownWritesSQL = `
 	select d.pedido_id, d.depois, d.depois_versao
 	from unnest($2::text[]) u(pedido_id)
@@ -102,168 +108,154 @@ const ownWritesSQL = `
 		select * from reprocessamento_diff d where d.execucao_id = $1 and d.pedido_id = u.pedido_id offset 0) d
 	where d.antes is distinct from d.depois or d.antes_versao is distinct from d.depois_versao`
 
-// errMoved: somebody else's row appeared between the look and the write; look again.
+// errMoved: somebody deleted and made a row anew between the look and the write; look again.
 var errMoved = fmt.Errorf("state moved under the chunk")
 
-// stateBatch is how many orders are written in one transaction: few enough that slices which meet on the same
-// orders do not wait for each other for long.
-const stateBatch = 4000
-
-// applyState writes the chunk's state, guarded by version, together with the images from before, and decides each
-// event's fate. It may be repeated.
-func (e *Engine) applyState(ctx context.Context, r *run, chunk []projected) error {
-	all := newestOf(chunk)
-	f := fates{stands: make(map[string]stateRow, len(all.orders)), before: map[string]stateRow{}, wrote: map[string]bool{}, own: map[string]stateRow{}}
-	for first := 0; first < len(all.orders); first += stateBatch {
-		s := all.part(first, min(first+stateBatch, len(all.orders)))
-		var done fates
-		err := e.inTx(ctx, func(tx pgx.Tx) (err error) {
-			done, err = writeState(ctx, tx, r.handler.State(), r.execution, r.live, s)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		f.add(done)
+// applyState writes the state that events lead to, guarded by version, together with the images from before, and
+// decides each event's fate. What has no state yet is created first: then every other row exists, can be locked, and
+// is seen as it was. In a live run (no execution of its own) no image is kept.
+func applyState(ctx context.Context, tx pgx.Tx, t StateTable, c *claim, live bool, events []*projected) error {
+	all := newestOf(events)
+	wrote := make(map[string]bool, len(all.orders))
+	var order string
+	var isNew bool
+	rows, err := tx.Query(ctx, t.Create, c.execution, all.orders, all.values, all.versions)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&order}, func() error { wrote[order] = true; return nil })
 	}
-	f.decide(chunk)
-	return nil
-}
-
-func (s standing) part(i, j int) standing {
-	return standing{s.orders[i:j], s.values[i:j], s.versions[i:j]}
-}
-
-// fates are what became of the orders of a chunk.
-type fates struct {
-	stands map[string]stateRow // the newest version in the chunk
-	before map[string]stateRow // what was stored
-	wrote  map[string]bool
-	own    map[string]stateRow // what this run had written already
-}
-
-func (f *fates) add(o fates) {
-	maps.Copy(f.stands, o.stands)
-	maps.Copy(f.before, o.before)
-	maps.Copy(f.wrote, o.wrote)
-	maps.Copy(f.own, o.own)
-}
-
-func (f *fates) decide(chunk []projected) {
-	for i := range chunk {
-		p := &chunk[i]
-		if p.fate == passed || p.fate == poison {
-			continue
+	if err != nil {
+		return fmt.Errorf("create state: %w", err)
+	}
+	before := map[string]stateRow{}
+	if there := all.without(wrote); len(there.orders) > 0 {
+		if rows, err = tx.Query(ctx, t.Lock, there.orders); err == nil {
+			before, err = collectState(rows)
 		}
-		newest, mine := f.stands[p.order], f.own[p.order]
-		stored, existed := f.before[p.order]
+		if err != nil {
+			return fmt.Errorf("lock state: %w", err)
+		}
+		if rows, err = tx.Query(ctx, t.Apply, c.execution, there.orders, there.values, there.versions); err == nil {
+			_, err = pgx.ForEachRow(rows, []any{&order, &isNew}, func() error {
+				if _, seen := before[order]; !seen && !isNew {
+					return errMoved
+				}
+				wrote[order] = true
+				return nil
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("apply state: %w", err)
+		}
+	}
+	if !live {
+		if err := recordBefore(ctx, tx, c.execution, all, before, wrote); err != nil {
+			return err
+		}
+	}
+	var own map[string]stateRow
+	if c.pass > 1 {
+		if own, err = ownWrites(ctx, tx, c.execution, all.without(wrote).orders); err != nil {
+			return err
+		}
+	}
+	stands := make(map[string]stateRow, len(all.orders))
+	for i, order := range all.orders {
+		stands[order] = stateRow{all.values[i], all.versions[i]}
+	}
+	for _, p := range events {
+		newest, mine := stands[p.order], own[p.order]
+		stored, existed := before[p.order]
 		switch {
-		case p.version < newest.version || existed && !f.wrote[p.order] && stored.version > p.version:
+		case p.version < newest.version || existed && !wrote[p.order] && stored.version > p.version:
 			p.fate = newer
-		case f.wrote[p.order] || mine == (stateRow{p.value, p.version}):
-			// The second: this very run wrote it before it was interrupted.
+		case wrote[p.order] || mine == (stateRow{p.value, p.version}):
+			// The second: this very run wrote it when it read the partition before.
 			p.fate = written
 		default:
 			p.fate = unchanged
 		}
 	}
-}
-
-// writeState writes the state of some orders and keeps their images from before. In a live run (no execution of
-// its own) no image is kept.
-func writeState(ctx context.Context, tx pgx.Tx, t StateTable, execution string, live bool, s standing) (fates, error) {
-	rows, err := tx.Query(ctx, t.Lock, s.orders)
-	if err != nil {
-		return fates{}, fmt.Errorf("lock state: %w", err)
-	}
-	before, err := collectState(rows)
-	if err != nil {
-		return fates{}, fmt.Errorf("lock state: %w", err)
-	}
-	rows, err = tx.Query(ctx, t.Apply, execution, s.orders, s.values, s.versions)
-	if err != nil {
-		return fates{}, fmt.Errorf("apply state: %w", err)
-	}
-	wrote := make(map[string]bool, len(s.orders))
-	var moved []string
-	var order string
-	var isNew bool
-	_, err = pgx.ForEachRow(rows, []any{&order, &isNew}, func() error {
-		if _, seen := before[order]; !seen && !isNew {
-			moved = append(moved, order)
-		}
-		wrote[order] = true
-		return nil
-	})
-	if err != nil {
-		return fates{}, fmt.Errorf("apply state: %w", err)
-	}
-	if err := ownInserts(ctx, tx, execution, live, moved); err != nil {
-		return fates{}, err
-	}
-	own := map[string]stateRow{}
-	if !live {
-		if err := recordBefore(ctx, tx, execution, s, before, wrote); err != nil {
-			return fates{}, err
-		}
-		if own, err = ownWrites(ctx, tx, execution, s, wrote); err != nil {
-			return fates{}, err
-		}
-	}
-	stands := make(map[string]stateRow, len(s.orders))
-	for i, order := range s.orders {
-		stands[order] = stateRow{s.values[i], s.versions[i]}
-	}
-	return fates{stands, before, wrote, own}, nil
-}
-
-// ownInserts makes sure that rows which appeared between the look and the write came from another slice of this
-// very run: that slice has kept what was there before. Of anybody else's the image is unknown.
-func ownInserts(ctx context.Context, tx pgx.Tx, execution string, live bool, moved []string) error {
-	if live || len(moved) == 0 {
-		return nil
-	}
-	var own int
-	err := tx.QueryRow(ctx, `
-		select count(*) from unnest($2::text[]) u(pedido_id)
-		cross join lateral (
-			select 1 from reprocessamento_diff d where d.execucao_id = $1 and d.pedido_id = u.pedido_id offset 0) d`, execution, moved).Scan(&own)
-	if err != nil {
-		return fmt.Errorf("state from before: %w", err)
-	}
-	if own < len(moved) {
-		return errMoved
-	}
 	return nil
 }
 
+// without leaves out the orders of a set.
+func (s standing) without(set map[string]bool) standing {
+	var rest standing
+	for i, order := range s.orders {
+		if !set[order] {
+			rest.orders, rest.values, rest.versions = append(rest.orders, order), append(rest.values, s.values[i]), append(rest.versions, s.versions[i])
+		}
+	}
+	return rest
+}
+
+// recordBefore keeps the state from before each write. It only appends: one row for each part of the orders.
 func recordBefore(ctx context.Context, tx pgx.Tx, execution string, s standing, before map[string]stateRow, wrote map[string]bool) error {
-	var orders []string
-	var was, wasVersion []*int64
-	var is, isVersion []int64
+	var orders [parts][]string
+	var was, wasVersion [parts][]*int64
+	var is, isVersion [parts][]int64
 	for i, order := range s.orders {
 		if !wrote[order] {
 			continue
 		}
-		orders, is, isVersion = append(orders, order), append(is, s.values[i]), append(isVersion, s.versions[i])
+		n := partOf(order)
+		orders[n], is[n], isVersion[n] = append(orders[n], order), append(is[n], s.values[i]), append(isVersion[n], s.versions[i])
 		var value, version *int64
 		if b, ok := before[order]; ok {
 			value, version = &b.value, &b.version
 		}
-		was, wasVersion = append(was, value), append(wasVersion, version)
+		was[n], wasVersion[n] = append(was[n], value), append(wasVersion[n], version)
 	}
-	if len(orders) == 0 {
-		return nil
+	var rows [][]any
+	for n := range parts {
+		if len(orders[n]) > 0 {
+			rows = append(rows, []any{execution, n, orders[n], was[n], wasVersion[n], is[n], isVersion[n]})
+		}
 	}
-	if _, err := tx.Exec(ctx, recordBeforeSQL, execution, orders, was, is, wasVersion, isVersion); err != nil {
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"reprocessamento_imagem"},
+		[]string{"execucao_id", "parte", "pedidos", "antes", "antes_versao", "depois", "depois_versao"}, pgx.CopyFromRows(rows))
+	if err != nil {
 		return fmt.Errorf("record state from before: %w", err)
 	}
 	return nil
 }
 
-// ownWrites finds, among the orders that needed no write, those that this run had written already.
-func ownWrites(ctx context.Context, tx pgx.Tx, execution string, s standing, wrote map[string]bool) (map[string]stateRow, error) {
-	still := slices.DeleteFunc(slices.Clone(s.orders), func(order string) bool { return wrote[order] })
+// foldSQL moves images to the diff: what an order was before the first write, and after the last. Rows that are
+// there already, from when the run stopped before, keep their 'antes'.
+const foldSQL = `
+	with movidas as (
+		delete from reprocessamento_imagem where execucao_id = $1 and (parte = $2 or $2 is null)
+		returning pedidos, antes, antes_versao, depois, depois_versao
+	)
+	insert into reprocessamento_diff (execucao_id, pedido_id, antes, antes_versao, depois, depois_versao)
+	select $1, i.pedido_id, i.antes, i.antes_versao, i.depois, i.depois_versao
+	from (
+		select u.pedido_id, first_value(u.antes) over ordem as antes, first_value(u.antes_versao) over ordem as antes_versao,
+			u.depois, u.depois_versao, lead(true) over ordem is null as ultima
+		from movidas m,
+			unnest(m.pedidos, m.antes, m.antes_versao, m.depois, m.depois_versao) u(pedido_id, antes, antes_versao, depois, depois_versao)
+		window ordem as (partition by u.pedido_id order by u.depois_versao, u.antes_versao nulls first)
+	) i
+	where i.ultima
+	on conflict (execucao_id, pedido_id) do update
+	set depois = excluded.depois, depois_versao = excluded.depois_versao
+	where coalesce(reprocessamento_diff.depois_versao, 0) <= excluded.depois_versao`
+
+// foldImages completes the diff of an apply. What it moved it moves no second time, so it may run whenever
+// somebody wants to see or undo what was written.
+func foldImages(ctx context.Context, tx pgx.Tx, execution string) error {
+	if err := unhurried(ctx, tx); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, foldSQL, execution, nil); err != nil {
+		return fmt.Errorf("complete the diff of %s: %w", execution, err)
+	}
+	return nil
+}
+
+// ownWrites finds, among the orders that needed no write, those that this run wrote when it read the partition
+// before: its images were moved to the diff when the partition was opened again.
+func ownWrites(ctx context.Context, tx pgx.Tx, execution string, still []string) (map[string]stateRow, error) {
 	if len(still) == 0 {
 		return nil, nil
 	}

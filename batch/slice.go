@@ -19,6 +19,7 @@ type run struct {
 	execution string
 	mode      Mode
 	live      bool
+	partition int
 	scope     Scope
 	handler   Handler
 	rules     map[string]Rule
@@ -89,7 +90,7 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 		return sliceWait, err
 	}
 	run := &run{
-		execution: r.ID, mode: r.Mode, scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
+		execution: r.ID, partition: a.Partition, mode: r.Mode, scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
 		deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping, waiting: r.Waiting != "",
 	}
 	end, err := e.workPartition(ctx, run, &c)
@@ -155,7 +156,7 @@ func (e *Engine) nextChunk(limit, n, bytes int, took time.Duration) int {
 // settled: state first, then effects, then the checkpoint. final says that nothing follows the chunk.
 func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projected, final bool) (why string, err error) {
 	if r.mode == Apply {
-		if err := e.applyState(ctx, r, chunk); err != nil {
+		if err := e.writeState(ctx, r, c, chunk); err != nil {
 			return "", err
 		}
 	}
@@ -184,6 +185,7 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 	default:
 		return why, nil
 	}
+	next.stated = statedAfter(c.stated, next.position)
 	// The checkpoint is worth its transaction even if the slice is being stopped.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.grace)
 	defer cancel()

@@ -3,7 +3,7 @@ package commission
 import "reprise.dev/reprise/batch"
 
 var stateTable = batch.StateTable{
-	Diff: diffSQL, Drift: driftSQL, Lock: lockSQL, Apply: applySQL, Versions: versionsSQL, Revert: revertSQL,
+	Diff: diffSQL, Drift: driftSQL, Create: createSQL, Lock: lockSQL, Apply: applySQL, Versions: versionsSQL, Revert: revertSQL,
 }
 
 // However many orders a run covers, this costs what they cost, not what the table holds: sorted, one after the other
@@ -13,12 +13,13 @@ const diffSQL = `
 	insert into reprocessamento_diff (execucao_id, pedido_id, antes, depois, antes_versao, depois_versao)
 	select $1, s.pedido_id, c.valor_centavos, s.depois, c.versao_evento, s.versao
 	from (
-		select distinct on (pedido_id) pedido_id, versao, depois
-		from reprocessamento_simulado
-		where execucao_id = $1
-		order by pedido_id, versao desc
+		select distinct on (u.pedido_id) u.pedido_id, u.versao, u.depois
+		from reprocessamento_simulado b, unnest(b.pedidos, b.versoes, b.depois) u(pedido_id, versao, depois)
+		where b.execucao_id = $1 and (b.parte = $2 or $2 is null)
+		order by u.pedido_id, u.versao desc
 	) s
-	left join comissao c on c.pedido_id = s.pedido_id
+	left join lateral (
+		select * from comissao c where c.pedido_id = s.pedido_id offset 0) c on true
 	where c.versao_evento is null or c.versao_evento <= s.versao`
 
 const driftSQL = `
@@ -43,6 +44,12 @@ const versionsSQL = `
 	from unnest($1::text[]) u(pedido_id)
 	cross join lateral (
 		select * from comissao c where c.pedido_id = u.pedido_id offset 0) c`
+
+const createSQL = `
+	insert into comissao (pedido_id, valor_centavos, versao_evento)
+	select * from unnest($2::text[], $3::bigint[], $4::bigint[]) where $1::text is not null
+	on conflict (pedido_id) do nothing
+	returning pedido_id`
 
 // An order that has just this version and value already is left alone: writing it again would only make bloat,
 // and a before-image of nothing.

@@ -81,6 +81,14 @@ func testApply(t *testing.T, mode pgx.QueryExecMode) {
 	}
 }
 
+// Create writes what is not there, and nothing else.
+func TestCreate(t *testing.T) {
+	pool := pgtest.New(t)
+	exec(t, pool, `insert into comissao values ('older', 1, 1)`)
+	want(t, lines(t, pool, state.Create, "run", []string{"new", "older"}, []int64{9, 2}, []int64{1, 2}), "new")
+	want(t, lines(t, pool, commissions), "new 9 1", "older 1 1")
+}
+
 // An update of a row that was locked before is told from an insert.
 func TestApplyAfterLock(t *testing.T) {
 	pool := pgtest.New(t)
@@ -148,11 +156,14 @@ func write(ctx context.Context, pool *pgxpool.Pool, orders []string, version int
 func TestDiff(t *testing.T) {
 	pool := pgtest.New(t)
 	exec(t, pool, `insert into comissao values ('changed', 1, 1), ('newer', 1, 3), ('same', 7, 2), ('untouched', 1, 1)`)
-	exec(t, pool, `insert into reprocessamento_simulado (execucao_id, pedido_id, versao, depois) values
-		('run', 'changed', 2, 20), ('run', 'changed', 1, 10), ('run', 'changed', 1, 10),
-		('run', 'new', 1, 5), ('run', 'newer', 2, 5), ('run', 'same', 2, 7), ('other', 'untouched', 9, 9)`)
-	exec(t, pool, state.Diff, "run")
+	exec(t, pool, `insert into reprocessamento_simulado (execucao_id, parte, pedidos, versoes, depois) values
+		('run', 0, '{changed,new}', '{2,1}', '{20,5}'), ('run', 0, '{changed,newer}', '{1,2}', '{10,5}'),
+		('run', 1, '{same}', '{2}', '{7}'), ('other', 0, '{untouched}', '{9}', '{9}')`)
+	exec(t, pool, state.Diff, "run", 0)
 	const diff = `select execucao_id, pedido_id, antes, depois, antes_versao, depois_versao from reprocessamento_diff order by pedido_id`
+	want(t, lines(t, pool, diff), "run changed 1 20 1 2", "run new <nil> 5 <nil> 1")
+	exec(t, pool, `truncate reprocessamento_diff`)
+	exec(t, pool, state.Diff, "run", nil)
 	want(t, lines(t, pool, diff), "run changed 1 20 1 2", "run new <nil> 5 <nil> 1", "run same 7 7 2 2")
 }
 

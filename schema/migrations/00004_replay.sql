@@ -68,6 +68,7 @@ alter table reprocessamento_checkpoint
     add column dono        text,                            -- process that works the current slice
     add column ocupada_ate timestamptz,
     add column passagens   int not null default 1,          -- how often it was read from its start
+    add column destinos    bytea,                           -- what became of the state of events after ultima_posicao
     add column concluida   boolean not null default false;
 alter table reprocessamento_checkpoint drop constraint reprocessamento_checkpoint_pkey;
 alter table reprocessamento_checkpoint add primary key (execucao_id, particao);
@@ -77,14 +78,30 @@ alter table reprocessamento_diff
     add column antes_versao  bigint,
     add column depois_versao bigint;
 
--- What a simulation computed, before it is compared with the state in one statement. Rows are only appended,
--- in the transaction that moves the checkpoint, and are removed when the diff is made.
+-- What a simulation computed, before it is compared with the state as of one snapshot. A row holds the orders of
+-- one chunk that fall into one part, by a hash of the order: parts are compared side by side, in bounded memory.
+-- Rows are only appended, in the transaction that moves the checkpoint, and are removed when the diff is made.
 create table reprocessamento_simulado (
     execucao_id text not null,
-    pedido_id   text not null,
-    versao      bigint not null,
-    depois      bigint not null
+    parte       smallint not null,
+    pedidos     text[] not null,
+    versoes     bigint[] not null,
+    depois      bigint[] not null
 );
+create index reprocessamento_simulado_idx on reprocessamento_simulado (execucao_id, parte);
+
+-- The state from before each write of an apply, likewise: appended in the transaction that writes the state, moved
+-- to reprocessamento_diff when the run ends or pauses.
+create table reprocessamento_imagem (
+    execucao_id   text not null,
+    parte         smallint not null,
+    pedidos       text[] not null,
+    antes         bigint[] not null,
+    antes_versao  bigint[] not null,
+    depois        bigint[] not null,
+    depois_versao bigint[] not null
+);
+create index reprocessamento_imagem_idx on reprocessamento_imagem (execucao_id, parte);
 
 -- Events that could not be processed.
 create table reprocessamento_falha (

@@ -51,6 +51,7 @@ type bench struct {
 	events   int
 	effects  int
 	slow     int // row-at-a-time events
+	only     string
 	log      io.Writer
 	rows     []row
 	sequence int
@@ -62,10 +63,11 @@ func main() {
 	slow := flag.Int("rows", 3_000, "events of the row-at-a-time applier")
 	asJSON := flag.Bool("json", false, "print the table as JSON")
 	binary := flag.String("reprise", "bin/reprise", "the program")
+	only := flag.String("only", "simulate,state,effects,slow", "what to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{events: *events, effects: min(*effects, *events), slow: min(*slow, *events), log: os.Stderr}
+	b := &bench{events: *events, effects: min(*effects, *events), slow: min(*slow, *events), only: *only, log: os.Stderr}
 	var err error
 	if b.binary, err = filepath.Abs(*binary); err == nil {
 		err = b.run(ctx)
@@ -118,8 +120,14 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if _, err := sample.Insert(ctx, b.pool, sample.Options{Events: b.events, Orders: b.events / 2, Seed: 1}); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{b.simulate, b.applyState, b.effectsInstant, b.effectsSlow} {
-		if err := step(ctx); err != nil {
+	for _, step := range []struct {
+		name string
+		run  func(context.Context) error
+	}{{"simulate", b.simulate}, {"state", b.applyState}, {"effects", b.effectsInstant}, {"slow", b.effectsSlow}} {
+		if !strings.Contains(b.only, step.name) {
+			continue
+		}
+		if err := step.run(ctx); err != nil {
 			return err
 		}
 	}
