@@ -102,7 +102,8 @@ func (c *Config) rule(kind string) batch.Rule {
 
 // LedgerOptions configure the ledger.
 func (c *Config) LedgerOptions() ledger.Options {
-	return ledger.Options{SweepAge: c.Ledger.SweepAge, Margin: c.Ledger.Margin}
+	// Group commits are small: a database that does not answer one in ten seconds is taken for gone, and asked again.
+	return ledger.Options{SweepAge: c.Ledger.SweepAge, Margin: c.Ledger.Margin, StatementTimeout: 10 * time.Second}
 }
 
 // EngineOptions configure the engine.
