@@ -79,6 +79,9 @@ func (w *watcher) closedByRule(id string) bool {
 	return time.Until(w.closed[id]) > time.Minute
 }
 
+// lookFor bounds a look, so that a connection that went silent is given up.
+const lookFor = 30 * time.Second
+
 // watchReplays runs until ctx ends. changed is called after each look.
 func (e *Engine) watchReplays(ctx context.Context, changed func(context.Context)) {
 	wake := make(chan struct{}, 1)
@@ -91,7 +94,9 @@ func (e *Engine) watchReplays(ctx context.Context, changed func(context.Context)
 		if err := e.watch.look(ctx); err != nil && ctx.Err() == nil {
 			e.log.Warn("look at replays", "error", err)
 		}
-		changed(ctx)
+		look, cancel := context.WithTimeout(ctx, lookFor)
+		changed(look)
+		cancel()
 		select {
 		case <-ctx.Done():
 			return
