@@ -40,6 +40,7 @@ type row struct {
 	Rate   float64       `json:"per_second"`
 	Ratio  float64       `json:"ratio,omitempty"`
 	To     string        `json:"ratio_to,omitempty"`
+	CPU    time.Duration `json:"server_cpu_ns,omitempty"`
 	RSS    int64         `json:"peak_rss_bytes,omitempty"` // of the program
 }
 
@@ -55,6 +56,7 @@ type bench struct {
 	log      io.Writer
 	rows     []row
 	sequence int
+	cpu      time.Duration // of the server, at the last measurement
 }
 
 func main() {
@@ -136,14 +138,16 @@ func (b *bench) run(ctx context.Context) (err error) {
 
 // add notes a measurement; to names the earlier one that it is compared with.
 func (b *bench) add(work string, n int64, took time.Duration, to string, rss int64) {
-	r := row{Work: work, Events: n, Took: took, Rate: float64(n) / took.Seconds(), To: to, RSS: rss}
+	cpu := serverCPU(filepath.Join(b.dir, "server", "data"))
+	r := row{Work: work, Events: n, Took: took, Rate: float64(n) / took.Seconds(), To: to, RSS: rss, CPU: cpu - b.cpu}
+	b.cpu = cpu
 	for _, other := range b.rows {
 		if other.Work == to {
 			r.Ratio = r.Rate / other.Rate
 		}
 	}
 	b.rows = append(b.rows, r)
-	fmt.Fprintf(b.log, "%-44s %12.0f/s  %s\n", work, r.Rate, took.Round(time.Millisecond))
+	fmt.Fprintf(b.log, "%-44s %12.0f/s  %-9s server CPU %s\n", work, r.Rate, took.Round(time.Millisecond), r.CPU)
 }
 
 // clear empties what runs write, and lets the server settle, so that each measurement begins alike.
@@ -156,6 +160,7 @@ func (b *bench) clear(ctx context.Context) error {
 			return err
 		}
 	}
+	b.cpu = serverCPU(filepath.Join(b.dir, "server", "data"))
 	return nil
 }
 
@@ -376,7 +381,7 @@ func gateway(url string) func(context.Context, string, []byte) error {
 
 func (b *bench) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "work\tevents\tseconds\tper second\tratio\tpeak MB\t")
+	fmt.Fprintln(t, "work\tevents\tseconds\tper second\tratio\tserver CPU\tpeak MB\t")
 	for _, r := range b.rows {
 		ratio, rss := "", ""
 		if r.Ratio > 0 {
@@ -385,7 +390,7 @@ func (b *bench) print(w io.Writer) error {
 		if r.RSS > 0 {
 			rss = fmt.Sprintf("%d", r.RSS>>20)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f\t%s\t%s\t\n", r.Work, r.Events, r.Took.Seconds(), r.Rate, ratio, rss)
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f\t%s\t%.1f s\t%s\t\n", r.Work, r.Events, r.Took.Seconds(), r.Rate, ratio, r.CPU.Seconds(), rss)
 	}
 	return t.Flush()
 }
