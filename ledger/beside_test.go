@@ -180,6 +180,9 @@ func TestP5_AConsumerWithoutTokensCompletesOurs(t *testing.T) {
 			if after := read(t, pool, e.Key()); after != before {
 				t.Errorf("%s: %+v became %+v", e.Key(), before, after)
 			}
+			if got := logged(t, l, e.Key()); name != "complete" && !slices.Equal(got, []string{ledger.LogLate}) {
+				t.Errorf("%s: log %v", e.Key(), got)
+			}
 		}
 	}
 }

@@ -56,6 +56,20 @@ func TestP6_NoDecisionWhileACallCouldBeAlive(t *testing.T) {
 	}
 }
 
+// A quarantine longer than the sweep age counts from the attempt that was abandoned.
+func TestP6_AnAbandonedAttemptIsQuarantined(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	e := effect("ev-1", ledger.Keep)
+	e.Policy.Quarantine = time.Hour
+	reserve(t, l, e)
+	age(t, pool, 10*time.Minute)
+	sweep(t, l, e.Policy)
+	if left := uncertain(t, l, e.Key()).QuarantineLeft; left < 45*time.Minute || left > 50*time.Minute {
+		t.Errorf("%s left", left)
+	}
+}
+
 // A consumer without tokens may have retaken a row of which another reports a failure.
 func TestP6_ARowWithoutQuarantineWaitsForTheSweepAge(t *testing.T) {
 	t.Parallel()

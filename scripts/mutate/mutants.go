@@ -73,7 +73,7 @@ var mutants = []mutant{
 	{"sweep: not what has not left", "sweep.go", "&& a.mayHaveRun && !a.Resend {", "&& !a.Resend {"},
 	{"sweep: a permission only while given back", "sweep.go", "a.Resend = value(onFailure), a.free && a.resend", "a.Resend = value(onFailure), a.resend"},
 	{"sweep: stored content only of what may have left", "sweep.go", "if content != nil && a.mayHaveRun {", "if content != nil {"},
-	{"sweep: unknown kinds are left alone", "sweep.go", "\t\tif !known {", "\t\tif false {"},
+	{"sweep: unknown kinds are left alone", "sweep.go", "\t\tif !known {", "\t\tif !known && false {"},
 	{"sweep: takes the owner's token away", "sweep.go", "estado = 'incerto', dono = null, livre = false", "estado = 'incerto', livre = false"},
 	{"sweep: takes a permission away", "sweep.go", "livre = false, reenvio = false, motivo", "livre = false, motivo"},
 	{"sweep: quarantine", "sweep.go", "coalesce(tentativa_em, atualizado_em) + $5::bigint * interval '1 microsecond'", "clock_timestamp() - $5::bigint * interval '1 microsecond'"},
