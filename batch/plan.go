@@ -13,12 +13,15 @@ import (
 	"reprise.dev/reprise/schema/failpoint"
 )
 
-// cutSQL cuts the events in scope into $7 runs of equal length, in the order of the log. Counting beats cutting
-// the range of positions evenly: positions may be dense in one place and empty in another.
+// cutSQL cuts the events in scope into $7 runs of equal length, in the order of the log, or one for each event if
+// there are fewer: the first position of each, how many events come before it, and the last position and the number of
+// all. Counting beats cutting the range of positions evenly: positions may be dense in one place and empty in another.
 const cutSQL = `
-	select min(p.posicao), max(p.posicao), count(*)
-	from (select e.posicao, ntile($7) over (order by e.posicao) as parte from evento_arquivado e where` + inScope + `) p
-	group by p.parte order by p.parte`
+	select p.posicao, p.n - 1, t.ultima, t.eventos
+	from (select count(*) as eventos, max(e.posicao) as ultima from evento_arquivado e where` + inScope + `) t,
+		(select e.posicao, row_number() over (order by e.posicao) as n from evento_arquivado e where` + inScope + `) p
+	where p.n = 1 or (p.n - 1) * $7::bigint / t.eventos > (p.n - 2) * $7 / t.eventos
+	order by p.n`
 
 // errOverlap: another apply works some of the positions; it is the database that says so.
 var errOverlap = errors.New("another apply works some of these positions")
@@ -38,8 +41,16 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 		if err != nil {
 			return err
 		}
-		parts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Partition, err error) {
-			return p, row.Scan(&p.First, &p.Last, &p.Events)
+		var parts []Partition
+		var p Partition
+		var before, lastPosition, events int64
+		_, err = pgx.ForEachRow(rows, []any{&p.First, &before, &lastPosition, &events}, func() error {
+			if n := len(parts); n > 0 {
+				parts[n-1].Events -= events - before
+			}
+			p.Last, p.Events = lastPosition, events-before
+			parts = append(parts, p)
+			return nil
 		})
 		if err != nil {
 			return err
@@ -57,13 +68,9 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 				parts[i].Last = *r.Scope.LastPos
 			}
 		}
-		var events int64
 		lo, hi := int64(0), int64(-1)
 		if len(parts) > 0 {
 			lo, hi = parts[0].First, parts[len(parts)-1].Last
-		}
-		for _, p := range parts {
-			events += p.Events
 		}
 		// hi+1 must not overflow; a scope that is open at its end stops at the last event that planning saw.
 		_, err = tx.Exec(ctx, `
