@@ -34,6 +34,7 @@ func (e *Engine) Sweep(ctx context.Context) (SweepReport, error) {
 	report := SweepReport{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
+	var silent error // the database stopped answering
 	places := make(chan struct{}, 64)
 	found, err := e.ledger.Sweep(ctx, ledger.SweepScope{Policies: policies(e.rules), Retry: func(row ledger.Retakable) error {
 		select {
@@ -43,12 +44,24 @@ func (e *Engine) Sweep(ctx context.Context) (SweepReport, error) {
 			return ctx.Err()
 		case places <- struct{}{}:
 		}
+		mu.Lock()
+		down := silent
+		mu.Unlock()
+		if down != nil {
+			<-places
+			return down
+		}
 		group.Go(func() {
 			defer func() { <-places }()
 			failpoint.Hit(failpoint.MidSweep)
+			ctx, cancel := context.WithTimeout(ctx, e.grace)
+			defer cancel()
 			ended, why, err := e.redrive(ctx, row)
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil && ctx.Err() != nil {
+				silent = err
+			}
 			switch {
 			case errors.Is(err, ErrNotFound):
 				report.NoEvent++
@@ -70,6 +83,9 @@ func (e *Engine) Sweep(ctx context.Context) (SweepReport, error) {
 	report.Uncertain, report.Unknown = found.Uncertain, found.Unknown
 	if errors.Is(err, errStopped) {
 		return report, nil
+	}
+	if err == nil {
+		err = silent
 	}
 	if err != nil {
 		return report, fmt.Errorf("sweep: %w", err)

@@ -59,7 +59,8 @@ func Over(back, front Block, x, y int) Block {
 		if x+w < total {
 			right = text.PadLeft(ansi.TruncateLeft(out[row], x+w, ""), total-x-w)
 		}
-		out[row] = left + line + right
+		// A mark at a cut may join the cell before it: the line is then filled up again.
+		out[row] = text.Pad(ansi.Truncate(left+line+right, total, ""), total)
 	}
 	return out
 }
