@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,7 +223,7 @@ func TestP1_PauseStopsWithinTheCallsInFlight(t *testing.T) {
 	b.archive(upTo(100)...)
 	id := b.queueWith(batch.Request{Mode: batch.Apply, Scope: positions(1, 100), Partitions: 1})
 	store := b.store()
-	var atPause int
+	var atPause atomic.Int64
 	var once sync.Once
 	b.provider.OnRequest(func(string) {
 		if b.provider.Totals().Requests == 5 {
@@ -231,15 +232,15 @@ func TestP1_PauseStopsWithinTheCallsInFlight(t *testing.T) {
 					if _, err := store.Pause(context.Background(), id); err != nil {
 						t.Error(err)
 					}
-					atPause = int(b.provider.Totals().Requests)
+					atPause.Store(b.provider.Totals().Requests)
 				}()
 			})
 		}
 	})
 	b.wantState(b.run(id), batch.Paused)
 	// The notification travels while a call is in flight; one more may have begun.
-	if n := int(b.provider.Totals().Requests); n > atPause+3 {
-		t.Errorf("%d requests when paused, %d at the end", atPause, n)
+	if n := b.provider.Totals().Requests; n > atPause.Load()+3 {
+		t.Errorf("%d requests when paused, %d at the end", atPause.Load(), n)
 	}
 	if _, err := store.Resume(context.Background(), id, nil); err != nil {
 		t.Fatal(err)
