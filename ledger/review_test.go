@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,6 +124,64 @@ func TestP11_ADecisionAppliesToTheRowThatWasShown(t *testing.T) {
 	}
 	if _, err := l.Decide(t.Context(), ledger.Decision{Key: e3.Key(), Verdict: ledger.Confirm, Note: "n", Seen: u.Version, Force: true}); !errors.Is(err, ledger.ErrStale) {
 		t.Errorf("another reason than the one shown: %v", err)
+	}
+}
+
+// A look-up settles the row while a decision about it is on its way.
+func TestP11_ADecisionWaitsForWhoIsChangingTheRow(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	e := doubted(t, l, "ev-1")
+	version := uncertain(t, l, e.Key()).Version
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	if _, err := tx.Exec(t.Context(), `update efeito_aplicado set estado = 'concluido', desfecho = 'aplicado', motivo = null, atualizado_em = clock_timestamp() where chave = $1`, e.Key()); err != nil {
+		t.Fatal(err)
+	}
+	decided := make(chan error)
+	go func() {
+		_, err := l.Decide(t.Context(), ledger.Decision{Key: e.Key(), Verdict: ledger.Resend, Note: "n", Seen: version, Force: true})
+		decided <- err
+	}()
+	waitUntil(t, func() bool { return count(t, pool, waitingSQL) == 1 })
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-decided; !errors.Is(err, ledger.ErrNotUncertain) {
+		t.Errorf("decided on what changed: %v", err)
+	}
+	if s := read(t, pool, e.Key()); s.State != ledger.Done || s.Result != "aplicado" {
+		t.Errorf("row %+v", s)
+	}
+}
+
+func TestOnlyWhatIsFreeIsReleased(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	e := effect("ev-1", ledger.Release)
+	released := func() bool {
+		_, ok, err := l.Released(t.Context(), e.Key())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if released() {
+		t.Error("no row")
+	}
+	r := reserve(t, l, e)
+	if released() {
+		t.Error("somebody's")
+	}
+	if err := l.GiveBack(t.Context(), r, errNoRoute); err != nil || !released() {
+		t.Errorf("given back, and not released: %v", err)
+	}
+	execSQL(t, pool, `update efeito_aplicado set estado = 'concluido' where chave = $1`, e.Key()) // by a consumer without tokens
+	if released() {
+		t.Error("done")
 	}
 }
 
@@ -256,8 +315,9 @@ func TestP12_ReviewersAtOnceDecideOnceAndTheChainHolds(t *testing.T) {
 	for r := range reviewers {
 		verdict := []ledger.Verdict{ledger.Confirm, ledger.Resend, ledger.Discard}[r%3]
 		group.Go(func() {
-			for i, seen := range versions {
-				_, err := l.Decide(t.Context(), ledger.Decision{Key: ledger.Key(fmt.Sprint(i), kind), Verdict: verdict, Note: "n", Seen: seen, Force: true})
+			for n := range versions { // some on the same effects, some on others at the same time
+				i := (n + r*3) % effects
+				_, err := l.Decide(t.Context(), ledger.Decision{Key: ledger.Key(fmt.Sprint(i), kind), Verdict: verdict, Note: "n", Seen: versions[i], Force: true})
 				switch {
 				case err == nil:
 					decided.Add(1)
