@@ -48,7 +48,7 @@ returning ` + uncertainColumns
 const lookUpSQL = `
 with visto as materialized (
     select chave, execucao_id from efeito_aplicado
-    where chave = $1 and estado = 'incerto' and atualizado_em = $2 and consultar_em is not null
+    where chave = $1 and estado = 'incerto' and atualizado_em = $2
     for update
 ), mudou as (
     update efeito_aplicado e
@@ -58,7 +58,7 @@ with visto as materialized (
         motivo = case $3 when 'encontrado' then null when 'nao-encontrado' then 'consulta-nao-encontrado' else e.motivo end,
         atualizado_em = case when $3 = 'inacessivel' then e.atualizado_em else clock_timestamp() end,
         consultas = e.consultas + 1,
-        consultar_em = case when $3 = 'inacessivel' then clock_timestamp() + case e.consultas
+        consultar_em = case when $3 = 'inacessivel' and e.consultar_em is not null then clock_timestamp() + case e.consultas
             when 0 then interval '5 minutes'
             when 1 then interval '30 minutes'
             when 2 then interval '2 hours'

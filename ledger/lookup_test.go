@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reprise.dev/reprise/ledger"
+	"reprise.dev/reprise/schema/seedsql"
 )
 
 func TestLookUps(t *testing.T) {
@@ -123,7 +124,42 @@ func TestP5_ALookUpOfARowThatChangedChangesNothing(t *testing.T) {
 			}
 		}
 	}
+	// A consumer without tokens completed it, and knows nothing of look-ups.
+	e := effect("completed", ledger.LookUp)
+	do(t, l, e, newProvider(always(errTimeout)).call, ledger.DidDoubt)
+	execSQL(t, pool, seedsql.Complete, e.Key(), "null")
+	before := read(t, pool, e.Key())
+	var version time.Time
+	if err := pool.QueryRow(t.Context(), `select atualizado_em from efeito_aplicado where chave = $1`, e.Key()).Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.RecordLookUp(t.Context(), e.Key(), version, ledger.LookUpAnswer{Verdict: ledger.NotFound}); err != nil {
+		t.Fatal(err)
+	}
+	if after := read(t, pool, e.Key()); after != before {
+		t.Errorf("%+v became %+v", before, after)
+	}
 	if err := l.RecordLookUp(t.Context(), "e:k", time.Time{}, ledger.LookUpAnswer{}); !errors.Is(err, ledger.ErrInvalid) {
 		t.Error(err)
+	}
+}
+
+// Somebody may ask although nobody has to.
+func TestALookUpOfAnEffectThatIsNotToBeLookedUp(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	for verdict, want := range map[ledger.LookUpVerdict]func(stored) bool{
+		ledger.Unreachable: func(s stored) bool { return s.State == ledger.Uncertain && s.Reason == "sem-resposta" && !s.LookUp },
+		ledger.NotFound:    func(s stored) bool { return s.State == ledger.Uncertain && s.Reason == ledger.ReasonNotFound && !s.LookUp },
+		ledger.Found:       func(s stored) bool { return s.State == ledger.Done && s.Result == "aplicado" },
+	} {
+		e := doubted(t, l, string(verdict))
+		u := uncertain(t, l, e.Key())
+		if err := l.RecordLookUp(t.Context(), e.Key(), u.Version, ledger.LookUpAnswer{Verdict: verdict}); err != nil {
+			t.Fatal(err)
+		}
+		if s := read(t, pool, e.Key()); !want(s) {
+			t.Errorf("%s: %+v", verdict, s)
+		}
 	}
 }

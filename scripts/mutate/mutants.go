@@ -105,9 +105,9 @@ var mutants = []mutant{
 	{"look-up: handed out once", "lookup.go", "set consultar_em = clock_timestamp() + $3::bigint * interval '1 microsecond'", "set consultar_em = clock_timestamp() - $3::bigint * interval '1 microsecond'"},
 	{"look-up: only about the row that was seen", "lookup.go", "and atualizado_em = $2 and", "and $2::timestamptz is not null and"},
 	{"look-up: only what is uncertain", "lookup.go", "where chave = $1 and estado = 'incerto' and atualizado_em", "where chave = $1 and atualizado_em"},
-	{"look-up: only while the provider is to be asked", "lookup.go", "= $2 and consultar_em is not null", "= $2"},
+	{"look-up: an outage makes nobody ask who was not to", "lookup.go", "= 'inacessivel' and e.consultar_em is not null then", "= 'inacessivel' then"},
 	{"look-up: an outage leaves the version", "lookup.go", "case when $3 = 'inacessivel' then e.atualizado_em else clock_timestamp() end", "clock_timestamp()"},
-	{"look-up: not found ends the look-ups", "lookup.go", "consultar_em = case when $3 = 'inacessivel' then clock_timestamp() + case", "consultar_em = case when $3 <> 'encontrado' then clock_timestamp() + case"},
+	{"look-up: not found ends the look-ups", "lookup.go", "consultar_em = case when $3 = 'inacessivel' and", "consultar_em = case when $3 <> 'encontrado' and"},
 
 	{"queue: kind", "uncertain.go", "  and ($2::text = '' or tipo_efeito = $2) and ($3::text = '' or execucao_id = $3)\n  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n  and (atualizado_em, chave) >", "  and $2::text is not null and ($3::text = '' or execucao_id = $3)\n  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n  and (atualizado_em, chave) >"},
 	{"queue: reason", "uncertain.go", "  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n  and (atualizado_em, chave) >", "  and $4::text is not null and ($5::text = '' or position($5 in chave) > 0)\n  and (atualizado_em, chave) >"},
