@@ -150,8 +150,10 @@ func TestALookUpOfAnEffectThatIsNotToBeLookedUp(t *testing.T) {
 	l, pool := open(t, ledger.Options{})
 	for verdict, want := range map[ledger.LookUpVerdict]func(stored) bool{
 		ledger.Unreachable: func(s stored) bool { return s.State == ledger.Uncertain && s.Reason == "sem-resposta" && !s.LookUp },
-		ledger.NotFound:    func(s stored) bool { return s.State == ledger.Uncertain && s.Reason == ledger.ReasonNotFound && !s.LookUp },
-		ledger.Found:       func(s stored) bool { return s.State == ledger.Done && s.Result == "aplicado" },
+		ledger.NotFound: func(s stored) bool {
+			return s.State == ledger.Uncertain && s.Reason == ledger.ReasonNotFound && !s.LookUp
+		},
+		ledger.Found: func(s stored) bool { return s.State == ledger.Done && s.Result == "aplicado" },
 	} {
 		e := doubted(t, l, string(verdict))
 		u := uncertain(t, l, e.Key())
