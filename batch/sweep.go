@@ -100,9 +100,9 @@ func (e *Engine) redrive(ctx context.Context, row ledger.Retakable) (ended bool,
 	if !ok {
 		return false, "no policy for effects of kind " + row.Kind, nil
 	}
+	// What may have gone out already, or was seen by a person, is sent as it was; everything else follows the archive.
 	content := row.Content
-	if !row.Resend {
-		// A re-send that a person allowed sends what that person saw; everything else follows the archive.
+	if content == nil {
 		if content, err = e.contentOf(ctx, row.EventID, row.Kind); err != nil {
 			return false, "", err
 		}
