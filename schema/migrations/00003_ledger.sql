@@ -58,6 +58,7 @@ begin
     new.tentativa_em := clock_timestamp();
     new.pode_ter_saido := true;
     new.livre := false;
+    new.reenvio := false; -- a person's permission is for one send
     return new;
 end
 $$;
