@@ -88,6 +88,7 @@ func (e *Engine) look(ctx context.Context, tasks []task) error {
 		return fmt.Errorf("look at the ledger: %w", err)
 	}
 	for j, i := range open {
+		tasks[i].effect = effects[j]
 		tasks[i].settle(statuses[j])
 	}
 	return nil

@@ -132,12 +132,30 @@ func answerText(answer json.RawMessage) *string {
 	if len(answer) == 0 {
 		return nil
 	}
+	if plain(answer) {
+		text := string(answer)
+		return &text
+	}
 	stored, err := canonical(answer)
 	if err != nil {
 		stored, _ = json.Marshal(map[string]string{"ilegivel": plainText(string(answer)), "erro": plainText(err.Error())})
 	}
 	text := string(stored)
 	return &text
+}
+
+// plain recognizes, at little cost, most of the JSON that jsonb takes as it is: short, so that neither depth nor digits
+// can exceed a limit, and without escapes and exponents.
+func plain(answer json.RawMessage) bool {
+	if len(answer) > maxDepth || !utf8.Valid(answer) || !json.Valid(answer) {
+		return false
+	}
+	for i, c := range answer {
+		if c == '\\' || i > 0 && (c == 'e' || c == 'E') && '0' <= answer[i-1] && answer[i-1] <= '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // plainText makes text storable and bounded.

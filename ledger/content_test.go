@@ -92,7 +92,7 @@ func TestCanonicalFormSurvivesTheDatabase(t *testing.T) {
 func TestP1_EveryAnswerIsStorable(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
-	for _, answer := range []string{`{"a":1}`, `{"a":`, "\x00", `"\u0000"`, "\xff\xfe", `"\ud800"`, `1e400000`, strings.Repeat("[", 100_000), strings.Repeat("x", 1<<20)} {
+	for _, answer := range []string{`{"a":1}`, `{"a":`, "\x00", `"\u0000"`, "\xff\xfe", `"\ud800"`, `1e400000`, `[1E400000]`, `1.0e400000`, strings.Repeat("[", 100_000), strings.Repeat("x", 1<<20)} {
 		text := answerText(json.RawMessage(answer))
 		if _, err := pool.Exec(t.Context(), `select $1::text::jsonb`, text); err != nil {
 			t.Errorf("%.40q as %.80s: %v", answer, *text, err)

@@ -70,6 +70,8 @@ type Effect struct {
 	Execution string          // Live or a replay's id
 	Content   json.RawMessage // what will be sent; kept, and compared by its canonical form
 	Policy    Policy
+
+	checked json.RawMessage // the canonical form of Content, once it is known
 }
 
 // Key is the effect's key in the ledger and the provider's idempotency key.

@@ -17,7 +17,7 @@ const (
 	DefaultSweepAge         = 5 * time.Minute // the age at which a consumer without tokens takes a reservation for abandoned
 	DefaultMargin           = 10 * time.Second
 	DefaultFlushSize        = 512
-	DefaultFlushers         = 2
+	DefaultFlushers         = 1
 	DefaultStatementTimeout = 30 * time.Second
 )
 

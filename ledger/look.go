@@ -70,12 +70,13 @@ func (l *Ledger) read(ctx context.Context, keys []string, hashes [][]byte) ([]ro
 }
 
 // Look says what would happen to each effect, in their order. It never writes, and costs one round trip and one
-// index look-up an effect.
+// index look-up an effect. It brings the contents into canonical form, which spares [Ledger.Do] to do so.
 func (l *Ledger) Look(ctx context.Context, effects []Effect) ([]Status, error) {
 	statuses := make([]Status, len(effects))
 	keys, hashes := make([]string, len(effects)), make([][]byte, len(effects))
-	for i, e := range effects {
-		if err := l.check(&e); err != nil {
+	for i := range effects {
+		e := &effects[i]
+		if err := l.check(e); err != nil {
 			return nil, fmt.Errorf("look at %s: %w", e.Key(), err)
 		}
 		keys[i], hashes[i] = e.Key(), hashOf(e.Content)

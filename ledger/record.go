@@ -118,10 +118,7 @@ func (l *Ledger) recordGroup(group []*recording) {
 	byWay := make(map[way][]*recording, 1)
 	for _, q := range group {
 		w := way{log: q.log}
-		switch q.log {
-		case LogRefused:
-			w.log = logDone
-		case LogDoubt:
+		if q.log == LogDoubt {
 			w.policy = q.r.Policy
 		}
 		byWay[w] = append(byWay[w], q)
@@ -131,6 +128,8 @@ func (l *Ledger) recordGroup(group []*recording) {
 			switch w.log {
 			case logDone:
 				return l.recordOnce(part, concludeSQL)
+			case LogRefused:
+				return l.recordOnce(part, refuseSQL)
 			case LogNotSent:
 				return l.recordOnce(part, giveBackSQL)
 			default:

@@ -12,11 +12,23 @@ import (
 // key, however little the planner knows of the table; and a row that somebody removed is written again.
 
 // concludeSQL ends attempts whose outcome is known. The owner's token stays, to recognise a repetition.
-const concludeSQL = `
+const concludeSQL = recordingCTE + conclude + `, null::text, false`
+
+// refuseSQL ends attempts that the provider refused: as concludeSQL, with an entry in the log.
+const refuseSQL = recordingCTE + `, mudou as (` + conclude + `
+), registro as (
+    insert into efeito_ocorrencia (chave, execucao_id, dono, tipo, detalhe, resposta)
+    select chave, n.execucao_id, n.dono, n.tipo, n.detalhe, n.resposta::jsonb from mudou join n using (chave)
+)
+select chave, estado, null::text, false from mudou`
+
+const recordingCTE = `
 with n as materialized (
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[])
         as n(chave, evento_id, tipo_efeito, execucao_id, dono, ao_falhar, tipo, desfecho, motivo, detalhe, resposta)
-), mudou as (
+)`
+
+const conclude = `
     insert into efeito_aplicado as e (chave, evento_id, tipo_efeito, estado, execucao_id, dono, ao_falhar, desfecho, resultado, primeira_tentativa_em)
     select chave, evento_id, tipo_efeito, 'concluido', execucao_id, dono, ao_falhar, desfecho, resposta::jsonb, clock_timestamp()
     from n order by chave
@@ -25,21 +37,11 @@ with n as materialized (
         reenvio = false, atualizado_em = clock_timestamp()
     where e.dono = excluded.dono   -- only the attempt that owns the reservation,
       and e.estado = 'reservado'   -- and only once
-    returning e.chave, e.estado
-), registro as (
-    insert into efeito_ocorrencia (chave, execucao_id, dono, tipo, detalhe, resposta)
-    select chave, n.execucao_id, n.dono, n.tipo, n.detalhe, n.resposta::jsonb
-    from mudou join n using (chave) where n.tipo = 'recusado'
-)
-select chave, estado, null::text, false from mudou`
+    returning e.chave, e.estado`
 
 // giveBackSQL ends attempts of which nothing left: as if they had not been made, but for the log. What may have
 // left in an earlier attempt still may. A person's permission to send once more is not spent.
-const giveBackSQL = `
-with n as materialized (
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[])
-        as n(chave, evento_id, tipo_efeito, execucao_id, dono, ao_falhar, tipo, desfecho, motivo, detalhe, resposta)
-), mudou as (
+const giveBackSQL = recordingCTE + `, mudou as (
     insert into efeito_aplicado as e (chave, evento_id, tipo_efeito, estado, execucao_id, dono, ao_falhar, primeira_tentativa_em)
     select chave, evento_id, tipo_efeito, 'reservado', execucao_id, dono, ao_falhar, clock_timestamp()
     from n order by chave
@@ -57,11 +59,7 @@ select chave, estado, null::text, false from mudou`
 
 // doubtSQL ends attempts that may have left, by the policy that the row was reserved under. $12: maximum of
 // attempts; $13: how long a call may take, with the margin; $14: quarantine. Durations in microseconds.
-const doubtSQL = `
-with n as materialized (
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[])
-        as n(chave, evento_id, tipo_efeito, execucao_id, dono, ao_falhar, tipo, desfecho, motivo, detalhe, resposta)
-), mudou as (
+const doubtSQL = recordingCTE + `, mudou as (
     insert into efeito_aplicado as e (chave, evento_id, tipo_efeito, estado, execucao_id, ao_falhar, motivo, primeira_tentativa_em, dono)
     select chave, evento_id, tipo_efeito, 'incerto', execucao_id, ao_falhar, motivo, clock_timestamp(), dono
     from n order by chave

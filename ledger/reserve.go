@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -141,11 +142,14 @@ func (l *Ledger) check(e *Effect) error {
 	if err := e.Policy.Validate(e.Kind, l.SweepAge, l.Margin); err != nil {
 		return err
 	}
+	if e.checked != nil && bytes.Equal(e.checked, e.Content) {
+		return nil
+	}
 	content, err := canonical(e.Content)
 	if err != nil {
 		return fmt.Errorf("%w: content: %w", ErrInvalid, err)
 	}
-	e.Content = content
+	e.Content, e.checked = content, content
 	return nil
 }
 
@@ -153,9 +157,9 @@ func checkNames(e *Effect) error {
 	if err := ValidKind(e.Kind); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	for name, s := range map[string]string{"event id": e.EventID, "execution id": e.Execution} {
-		if s == "" || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-			return fmt.Errorf("%w: %s %q: it must be text, without NUL, and not empty", ErrInvalid, name, s)
+	for _, id := range [...]struct{ name, text string }{{"event id", e.EventID}, {"execution id", e.Execution}} {
+		if id.text == "" || !utf8.ValidString(id.text) || strings.ContainsRune(id.text, 0) {
+			return fmt.Errorf("%w: %s %q: it must be text, without NUL, and not empty", ErrInvalid, id.name, id.text)
 		}
 	}
 	return nil

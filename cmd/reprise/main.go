@@ -7,11 +7,22 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
 func main() {
+	tuneMemory()
 	os.Exit(run())
+}
+
+// tuneMemory lets the heap grow to some times what is alive before it is collected, as long as all of it stays small:
+// collecting a heap of a few megabytes took a sixth of the time of an effect. GOGC and GOMEMLIMIT prevail.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(400)
+		debug.SetMemoryLimit(128 << 20)
+	}
 }
 
 func run() int {

@@ -41,6 +41,7 @@ type row struct {
 	Ratio  float64       `json:"ratio,omitempty"`
 	To     string        `json:"ratio_to,omitempty"`
 	CPU    time.Duration `json:"server_cpu_ns,omitempty"`
+	Own    time.Duration `json:"program_cpu_ns,omitempty"`
 	RSS    int64         `json:"peak_rss_bytes,omitempty"` // of the program
 }
 
@@ -137,17 +138,23 @@ func (b *bench) run(ctx context.Context) (err error) {
 }
 
 // add notes a measurement; to names the earlier one that it is compared with.
-func (b *bench) add(work string, n int64, took time.Duration, to string, rss int64) {
+func (b *bench) add(work string, n int64, took time.Duration, to string, program *os.ProcessState) {
 	cpu := serverCPU(filepath.Join(b.dir, "server", "data"))
-	r := row{Work: work, Events: n, Took: took, Rate: float64(n) / took.Seconds(), To: to, RSS: rss, CPU: cpu - b.cpu}
+	r := row{Work: work, Events: n, Took: took, Rate: float64(n) / took.Seconds(), To: to, CPU: cpu - b.cpu}
 	b.cpu = cpu
+	if program != nil {
+		r.Own = program.UserTime() + program.SystemTime()
+		if usage, ok := program.SysUsage().(*syscall.Rusage); ok {
+			r.RSS = usage.Maxrss * 1024
+		}
+	}
 	for _, other := range b.rows {
 		if other.Work == to {
 			r.Ratio = r.Rate / other.Rate
 		}
 	}
 	b.rows = append(b.rows, r)
-	fmt.Fprintf(b.log, "%-44s %12.0f/s  %-9s server CPU %s\n", work, r.Rate, took.Round(time.Millisecond), r.CPU)
+	fmt.Fprintf(b.log, "%-44s %12.0f/s  %-9s server CPU %s own %s\n", work, r.Rate, took.Round(time.Millisecond), r.CPU, r.Own)
 }
 
 // clear empties what runs write, and lets the server settle, so that each measurement begins alike.
@@ -182,7 +189,7 @@ func (b *bench) simulate(ctx context.Context) error {
 		return err
 	}
 	const set = "simulate: one set-based statement"
-	b.add(set, int64(b.events), time.Since(began), "", 0)
+	b.add(set, int64(b.events), time.Since(began), "", nil)
 	if err := b.rowAtATime(ctx, "simulate: a row at a time, 1 in flight", set, seedsql.Consumer{Pool: b.pool, Execution: "row", Simulate: true}, 1); err != nil {
 		return err
 	}
@@ -205,7 +212,7 @@ func (b *bench) applyState(ctx context.Context) error {
 		return err
 	}
 	const set = "state: one set-based upsert"
-	b.add(set, int64(b.events), time.Since(began), "", 0)
+	b.add(set, int64(b.events), time.Since(began), "", nil)
 	if err := b.rowAtATime(ctx, "state: a row at a time, 1 in flight", set, seedsql.Consumer{Pool: b.pool, Execution: "row"}, 1); err != nil {
 		return err
 	}
@@ -266,7 +273,7 @@ func (b *bench) effectsSlow(ctx context.Context) error {
 	}
 	const ideal = "effects: 64 in flight at 50 ms, by arithmetic"
 	n := min(b.effects, 30_000)
-	b.add(ideal, int64(n), time.Duration(n)*latency/concurrency, "", 0)
+	b.add(ideal, int64(n), time.Duration(n)*latency/concurrency, "", nil)
 	return b.product(ctx, "effects: reprise, 64 in flight at 50 ms", ideal, n, b.providerConfig(provider.URL, concurrency), "apply")
 }
 
@@ -311,11 +318,7 @@ func (b *bench) product(ctx context.Context, work, to string, n int, config, mod
 	if config != "" {
 		count = r.Summary.Effects[seedsql.NotifySeller].Applied
 	}
-	rss := int64(0)
-	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		rss = usage.Maxrss * 1024
-	}
-	b.add(work, count, r.Summary.Elapsed, to, rss)
+	b.add(work, count, r.Summary.Elapsed, to, state)
 	return nil
 }
 
@@ -357,7 +360,7 @@ func (b *bench) rowAtATime(ctx context.Context, work, to string, c seedsql.Consu
 	if err, ok := failed.Load().(error); ok {
 		return fmt.Errorf("%s: %w", work, err)
 	}
-	b.add(work, int64(len(events)), time.Since(began), to, 0)
+	b.add(work, int64(len(events)), time.Since(began), to, nil)
 	return nil
 }
 
@@ -381,16 +384,19 @@ func gateway(url string) func(context.Context, string, []byte) error {
 
 func (b *bench) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "work\tevents\tseconds\tper second\tratio\tserver CPU\tpeak MB\t")
+	fmt.Fprintln(t, "work\tevents\tseconds\tper second\tratio\tserver CPU\town CPU\tpeak MB\t")
 	for _, r := range b.rows {
-		ratio, rss := "", ""
+		ratio, own, rss := "", "", ""
 		if r.Ratio > 0 {
 			ratio = fmt.Sprintf("%.2f", r.Ratio)
+		}
+		if r.Own > 0 {
+			own = fmt.Sprintf("%.1f s", r.Own.Seconds())
 		}
 		if r.RSS > 0 {
 			rss = fmt.Sprintf("%d", r.RSS>>20)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f\t%s\t%.1f s\t%s\t\n", r.Work, r.Events, r.Took.Seconds(), r.Rate, ratio, r.CPU.Seconds(), rss)
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f\t%s\t%.1f s\t%s\t%s\t\n", r.Work, r.Events, r.Took.Seconds(), r.Rate, ratio, r.CPU.Seconds(), own, rss)
 	}
 	return t.Flush()
 }

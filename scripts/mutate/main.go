@@ -103,7 +103,7 @@ func (m mutant) test(dir string, all bool) ([]string, error) {
 
 // goTest returns the tests that fail.
 func goTest(args ...string) ([]string, error) {
-	args = append([]string{"test", "-json", "-timeout", "90s"}, append(args, "./ledger")...)
+	args = append([]string{"test", "-json", "-timeout", "90s"}, append(args, "./ledger", "-rapid.nofailfile")...)
 	var errors bytes.Buffer
 	cmd := exec.Command("go", args...)
 	cmd.Stderr = &errors

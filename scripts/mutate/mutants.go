@@ -42,7 +42,6 @@ var mutants = []mutant{
 
 	{"conclude: only the owner", "recordsql.go", "    where e.dono = excluded.dono   -- only", "    where true --"},
 	{"conclude: only once", "recordsql.go", "      and e.estado = 'reservado'   -- and only once\n", ""},
-	{"conclude: logs refusals only", "recordsql.go", " where n.tipo = 'recusado'", ""},
 	{"give back: only the owner", "recordsql.go", "        atualizado_em = clock_timestamp()\n    where e.dono = excluded.dono\n", "        atualizado_em = clock_timestamp()\n    where true\n"},
 	{"give back: only what is reserved", "recordsql.go", "      and e.estado = 'reservado'\n    returning e.chave, e.estado\n", "    returning e.chave, e.estado\n"},
 	{"give back: an earlier attempt may have left", "recordsql.go", "pode_ter_saido = e.tentativas > 1", "pode_ter_saido = false"},
