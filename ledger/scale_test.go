@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"reprise.dev/reprise/ledger"
 	"reprise.dev/reprise/schema"
 	"reprise.dev/reprise/schema/pgtest"
@@ -50,7 +48,7 @@ func TestNothingReadsTheWholeLedger(t *testing.T) {
 	execSQL(t, pool, `
 		insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id, conteudo)
 		select format('ev-%s:%s', i, $1::text), format('ev-%s', i), $1, 'concluido', 'ao-vivo', '{"valorCentavos": 150}' from generate_series(1, 200000) i`, kind)
-	flushStatistics(t, pool)
+	pgtest.FlushStatistics(t, pool)
 	execSQL(t, pool, `select pg_stat_reset()`)
 	warmUp("after")
 	effects := make([]ledger.Effect, 20_000)
@@ -72,23 +70,12 @@ func TestNothingReadsTheWholeLedger(t *testing.T) {
 	if _, err := l.UncertainCounts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	flushStatistics(t, pool)
+	pgtest.FlushStatistics(t, pool)
 	if n := count(t, pool, `select idx_scan from pg_stat_user_tables where relname = 'efeito_aplicado'`); n < 20_000 {
 		t.Errorf("%d reads by an index", n)
 	}
 	if n := count(t, pool, `select seq_scan from pg_stat_user_tables where relname = 'efeito_aplicado'`); n != 0 {
 		t.Errorf("%d reads of the whole table", n)
-	}
-}
-
-// flushStatistics makes every connection report what it did.
-func flushStatistics(t *testing.T, pool *pgxpool.Pool) {
-	t.Helper()
-	for _, conn := range pool.AcquireAllIdle(t.Context()) {
-		if _, err := conn.Exec(t.Context(), `select pg_stat_force_next_flush()`); err != nil {
-			t.Fatal(err)
-		}
-		conn.Release()
 	}
 }
 
