@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -65,7 +66,7 @@ func (p *Provider) post(ctx context.Context, a ledger.Attempt) (json.RawMessage,
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, whole, err := readAnswer(response.Body)
-	return p.judge(response.StatusCode, answer, whole, err)
+	return p.judge(ctx, response.StatusCode, answer, whole, err)
 }
 
 // failure classifies a round trip that brought no answer.
@@ -90,12 +91,13 @@ func reasonOf(ctx context.Context, c *conn, err error) string {
 }
 
 // judge classifies an answer by its status, as configured; a listed status is definite whatever its body.
-func (p *Provider) judge(status int, answer json.RawMessage, whole bool, err error) (json.RawMessage, error) {
+func (p *Provider) judge(ctx context.Context, status int, answer json.RawMessage, whole bool, err error) (json.RawMessage, error) {
 	reason := "resposta-" + strconv.Itoa(status)
 	switch {
 	case slices.Contains(p.NotSentStatuses, status):
-		// The ledger calls again without asking for the rate: this pays in advance.
-		p.limiter.Reserve()
+		// The ledger calls again without asking for the rate: this waits for that call's turn.
+		_, wait := p.takeTurn(math.MaxInt64)
+		pause(ctx, wait)
 		return nil, ledger.NotSent(fmt.Errorf("the provider answered %d", status))
 	case slices.Contains(p.RefusedStatuses, status):
 		return nil, ledger.RefusedBy(reason, answer)

@@ -14,12 +14,15 @@ import (
 
 const keyPlaceholder = "{key}"
 
-// LookUp asks the provider what it did with a key. Only a status that the contract lists is an answer; all else,
-// an outage above all, is [ledger.Unreachable]. The error is for a provider that cannot be asked, or an
-// ended context.
+// LookUp asks the provider what it did with a key; it counts for the rate. Only a status that the contract lists is
+// an answer; all else, an outage above all, is [ledger.Unreachable]. The error is for a provider that cannot be
+// asked, or an ended context.
 func (p *Provider) LookUp(ctx context.Context, key string) (ledger.LookUpAnswer, error) {
 	if p.LookUpURL == "" {
 		return ledger.LookUpAnswer{}, fmt.Errorf("look up %s: provider %s has no look_up_url", key, p.Name)
+	}
+	if err := p.waitForRate(ctx); err != nil {
+		return unreachable(ctx, err)
 	}
 	asked, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()

@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,8 +31,9 @@ type Config struct {
 	Timeout time.Duration // of one call; 10 s
 	// Concurrency is how many calls are made at the same time; 16.
 	Concurrency int
-	Rate        float64 // calls per second; 0: no limit
-	Burst       int     // how many of them may come at once; 0: as many as a second allows
+	Rate        float64 // requests per second; 0: no limit
+	// Burst is how many of them may come at once; a fiftieth of a second's, so that no second exceeds the rate by more.
+	Burst int
 
 	KeyHeader    string            // carries the idempotency key; Idempotency-Key
 	Headers      map[string]string // sent as well
@@ -67,7 +68,7 @@ func (c Config) withDefaults() Config {
 		c.Concurrency = 16
 	}
 	if c.Burst == 0 {
-		c.Burst = max(1, int(math.Ceil(c.Rate)))
+		c.Burst = max(1, int(c.Rate/50))
 	}
 	if c.KeyHeader == "" {
 		c.KeyHeader = "Idempotency-Key"
@@ -101,6 +102,7 @@ type Provider struct {
 	hours     hours
 	transport *http.Transport
 	places    chan struct{}
+	turns     sync.Mutex // of the limiter
 	limiter   *rate.Limiter
 	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
 	opensAt   atomic.Pointer[time.Time] // when the breaker, if open, lets one call through
@@ -229,22 +231,37 @@ func (p *Provider) openNow() error {
 }
 
 func (p *Provider) waitForRate(ctx context.Context) error {
-	turn := p.limiter.Reserve()
-	wait := turn.Delay()
-	if wait == 0 {
-		return nil
-	}
+	turn, wait := p.takeTurn(longestWait)
 	if wait > longestWait {
-		turn.Cancel()
 		return &batch.ClosedError{Why: fmt.Sprintf("the rate of %g calls a second is used up", p.Rate), Until: time.Now().Add(wait)}
 	}
-	timer := time.NewTimer(wait)
+	if wait > 0 && !pause(ctx, wait) {
+		turn.Cancel()
+		return ctx.Err()
+	}
+	return nil
+}
+
+// takeTurn takes the next turn if it comes soon enough. Nobody takes one meanwhile: of a turn that is given back when
+// a later one is taken, the limiter gives back nothing.
+func (p *Provider) takeTurn(within time.Duration) (turn *rate.Reservation, wait time.Duration) {
+	p.turns.Lock()
+	defer p.turns.Unlock()
+	turn = p.limiter.Reserve()
+	if wait = turn.Delay(); wait > within {
+		turn.Cancel()
+	}
+	return turn, wait
+}
+
+// pause reports whether it lasted as long as it should.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		turn.Cancel()
-		return ctx.Err()
+		return false
 	}
 }
