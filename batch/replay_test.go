@@ -144,6 +144,9 @@ func TestP2_LostAnswerIsRetriedInsideTheWindow(t *testing.T) {
 		t.Errorf("%d requests, want 2", n)
 	}
 	b.wantEffect(1, ledger.Done)
+	if n := scan[int](b, `select tentativas from efeito_aplicado`); n != 2 {
+		t.Errorf("%d attempts on record, want 2", n)
+	}
 }
 
 // TestP2_CachedFailureEndsInReview: bounded attempts, and never a new key.
@@ -284,7 +287,9 @@ func TestP7_OlderVersionNeverWins(t *testing.T) {
 	})
 	b.run(id)
 	live.Wait()
-	b.replay(batch.Apply, 2*rounds)
+	if s := b.replay(batch.Apply, 2*rounds).Summary; s.Newer != rounds || s.Unchanged != rounds || s.Written != 0 {
+		t.Errorf("account: %+v", s)
+	}
 	if n := scan[int64](b, `select count(*) from comissao where valor_centavos = 250 and versao_evento = 2`); n != rounds {
 		t.Errorf("%d of %d orders hold version 2 = 250", n, rounds)
 	}
