@@ -94,6 +94,23 @@ breaker_after = 100000
 	return s
 }
 
+// configure changes values of the configuration: pairs of what is written and what is to be.
+func (s *site) configure(pairs ...string) {
+	s.t.Helper()
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(string(text), pairs[i]) {
+			s.t.Fatalf("the configuration has no %s", pairs[i])
+		}
+	}
+	if err := os.WriteFile(s.config, []byte(strings.NewReplacer(pairs...).Replace(string(text))), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 type result struct {
 	code        int
 	out, errout string
