@@ -26,7 +26,8 @@ const (
 type Options struct {
 	// ApplicationName tells whose connection it is, in pg_stat_activity. "" means "reprise".
 	ApplicationName string
-	// MaxConns bounds the pool. 0 means the URL's pool_max_conns, else pgx's default.
+	// MaxConns bounds the pool; a pool_max_conns in the URL may bound it further. 0 means that one, else pgx's
+	// default.
 	MaxConns int
 	// StatementTimeout is after how long the server ends a statement, so that a stalled one ends although
 	// nobody waits for it any more. 0 means DefaultStatementTimeout, negative none. A statement_timeout in
@@ -43,6 +44,9 @@ func Open(ctx context.Context, url string, options Options) (*pgxpool.Pool, erro
 	config, err := parse(url)
 	if err != nil {
 		return nil, err
+	}
+	if bounded(url) && options.MaxConns > int(config.MaxConns) {
+		options.MaxConns = int(config.MaxConns)
 	}
 	options.apply(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)

@@ -78,6 +78,22 @@ func TestTheURLWinsOverDefaults(t *testing.T) {
 	}
 }
 
+func TestTheSmallerPoolCounts(t *testing.T) {
+	for _, tc := range []struct {
+		setting    string
+		asked, got int
+	}{{"", 7, 7}, {"&pool_max_conns=2", 7, 2}, {"&pool_max_conns=9", 7, 7}, {"&pool_max_conns=9", 0, 9}} {
+		pool, err := schema.Open(t.Context(), pgtest.NewURL(t)+tc.setting, schema.Options{MaxConns: tc.asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		if got := int(pool.Config().MaxConns); got != tc.got {
+			t.Errorf("%d asked for, %q in the URL: %d", tc.asked, tc.setting, got)
+		}
+	}
+}
+
 func TestValuesAreSentAlikeInEveryMode(t *testing.T) {
 	type state string
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -60,6 +61,12 @@ func namesTLS(text string) bool {
 	}
 	u, err := url.Parse(text)
 	return err == nil && u.Query().Get("sslmode") != ""
+}
+
+// bounded reports whether the text itself says how many connections there may be.
+func bounded(text string) bool {
+	config, err := pgx.ParseConfig(text)
+	return err == nil && config.RuntimeParams["pool_max_conns"] != ""
 }
 
 // verified reports whether every way to connect either stays on this machine or checks who answers.

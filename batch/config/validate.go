@@ -33,7 +33,7 @@ func (c *Config) Validate() error {
 	say(c.Run.Workers < 1 || c.Run.Workers > 64, "run.workers = %d: 1 to 64", c.Run.Workers)
 	say(c.Run.Slice < time.Second || c.Run.Slice > time.Minute, "run.slice = %s: 1s to 1m", c.Run.Slice)
 	say(c.Run.Chunk < 100, "run.chunk = %d: 100 or more", c.Run.Chunk)
-	say(c.Run.PoolSize != 0 && c.Run.PoolSize < c.smallestPool(), "run.pool_size = %d: run.workers = %d need at least %d connections", c.Run.PoolSize, c.Run.Workers, c.smallestPool())
+	say(c.Run.PoolSize != 0 && c.Run.PoolSize < c.SmallestPool(), "run.pool_size = %d: run.workers = %d need at least %d connections", c.Run.PoolSize, c.Run.Workers, c.SmallestPool())
 	say(c.Ledger.SweepAge < time.Second, "ledger.sweep_age = %s: 1s or more", c.Ledger.SweepAge)
 	say(c.Ledger.Margin < 0, "ledger.margin = %s: not negative", c.Ledger.Margin)
 	say(c.Commission.Divisor != 100 && c.Commission.Divisor != 1000, "commission.divisor = %d: 100 (percentual is per cent) or 1000 (per mille)", c.Commission.Divisor)

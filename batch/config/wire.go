@@ -56,9 +56,9 @@ func resolve(ref string) (string, error) {
 	return ref, nil
 }
 
-// smallestPool is a connection for each worker and each group commit, and one each for the job engine, its
-// leadership, the watcher, the heartbeat.
-func (c *Config) smallestPool() int { return c.Run.Workers + 8 }
+// SmallestPool is how many connections a process that executes needs: one for each worker and each group commit, and
+// one each for the job engine, its leadership, the watcher, the heartbeat.
+func (c *Config) SmallestPool() int { return c.Run.Workers + 8 }
 
 // PoolSize is how many database connections a process may open.
 func (c *Config) PoolSize() int {

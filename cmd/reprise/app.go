@@ -215,6 +215,9 @@ func (a *app) engine(ctx context.Context) (*batch.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if most, least := int(a.pool.Config().MaxConns), a.config.SmallestPool(); most < least {
+		return nil, usageError{fmt.Errorf("pool_max_conns = %d in the database URL: run.workers = %d need at least %d connections", most, a.config.Run.Workers, least)}
+	}
 	providers, err := a.config.OpenProviders(a.log)
 	if err != nil {
 		return nil, usageError{err}
