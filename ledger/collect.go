@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -107,11 +108,12 @@ func (c *collector[R]) close() {
 }
 
 // persist runs a group's statement until it succeeds, or fails for good, or nobody is patient any more, and
-// finishes each request. One request that the database will not take does not spoil the others.
-func persist[R request](group []R, statement func([]R) error) {
+// finishes each request. One request that the database will not take does not spoil the others. The first passing
+// reason is logged: until it has passed nothing goes on.
+func persist[R request](log *slog.Logger, group []R, statement func([]R) error) {
 	pause := &backoff.ExponentialBackOff{InitialInterval: 20 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 2 * time.Second}
 	pause.Reset()
-	for len(group) > 0 {
+	for try := 1; len(group) > 0; try++ {
 		err := statement(group)
 		if err == nil {
 			for _, r := range group {
@@ -125,9 +127,12 @@ func persist[R request](group []R, statement func([]R) error) {
 				return
 			}
 			half := len(group) / 2
-			persist(group[:half], statement)
-			persist(group[half:], statement)
+			persist(log, group[:half], statement)
+			persist(log, group[half:], statement)
 			return
+		}
+		if try == 1 {
+			log.Warn("the database did not take a group commit; it is tried again", "effects", len(group), "error", err)
 		}
 		time.Sleep(pause.NextBackOff())
 		now := time.Now()

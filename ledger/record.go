@@ -124,7 +124,7 @@ func (l *Ledger) recordGroup(group []*recording) {
 		byWay[w] = append(byWay[w], q)
 	}
 	for w, part := range byWay {
-		persist(part, func(part []*recording) error {
+		persist(l.Logger, part, func(part []*recording) error {
 			switch w.log {
 			case logDone:
 				return l.recordOnce(part, concludeSQL)

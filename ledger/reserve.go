@@ -172,7 +172,7 @@ func (l *Ledger) reserveGroup(group []*reserving) {
 		byPolicy[q.r.Policy] = append(byPolicy[q.r.Policy], q)
 	}
 	for policy, part := range byPolicy {
-		persist(part, func(part []*reserving) error { return l.reserveOnce(policy, part) })
+		persist(l.Logger, part, func(part []*reserving) error { return l.reserveOnce(policy, part) })
 	}
 }
 

@@ -116,16 +116,34 @@ type result struct {
 	out, errout string
 }
 
+// output is what a process wrote so far; it may be read meanwhile.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *output) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *output) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
 // start starts the program with a bare environment, closed standard input and no terminal: as cron would.
-func (s *site) start(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+func (s *site) start(args ...string) (cmd *exec.Cmd, out, errout *output) {
 	s.t.Helper()
 	path, err := binary()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cmd := exec.Command(path, append([]string{"--config", s.config, "--database", s.url}, args...)...)
+	cmd = exec.Command(path, append([]string{"--config", s.config, "--database", s.url}, args...)...)
 	cmd.Env = s.env
-	out, errout := new(bytes.Buffer), new(bytes.Buffer)
+	out, errout = new(output), new(output)
 	cmd.Stdout, cmd.Stderr = out, errout
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
