@@ -1,5 +1,7 @@
 package batch
 
+import "context"
+
 // Plus adds up two accounts.
 func (c Counters) Plus(o Counters) Counters {
 	sum := Counters{
@@ -30,10 +32,26 @@ func (c Counters) Balanced() bool {
 	return c.Read == c.Passed+c.Written+c.Unchanged+c.Newer+c.Poison
 }
 
+// total adds up what is settled.
 func total(parts []Partition) Counters {
 	var sum Counters
 	for _, p := range parts {
 		sum = sum.Plus(p.Counters)
 	}
 	return sum
+}
+
+// account adds up what a run did. An apply may end before all is settled: every event is accounted for by what
+// became of its state, and the effects are those that were settled.
+func account(ctx context.Context, q querier, r Replay, parts []Partition) (Counters, error) {
+	settled := total(parts)
+	if r.Mode == Simulate {
+		return settled, nil
+	}
+	var sum Counters
+	for _, p := range parts {
+		sum = sum.Plus(p.Projection)
+	}
+	sum.Effects = settled.Effects
+	return sum, countWritten(ctx, q, r.ID, &sum)
 }

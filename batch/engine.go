@@ -47,9 +47,8 @@ type Engine struct {
 	stopping  chan struct{} // closed when no new work may begin
 	stopOnce  sync.Once
 	watch     *watcher
-	grace     time.Duration     // how long a slice may run over its time: its calls in flight, and a margin
-	turns     [parts]sync.Mutex // of slices that write the state of a part of the orders
-	firstLook sync.Map          // schedule name to the instant from which it counts, while it has no slot on record
+	grace     time.Duration // how long a slice may run over its time: its calls in flight, and a margin
+	firstLook sync.Map      // schedule name to the instant from which it counts, while it has no slot on record
 }
 
 // Options configure an [Engine]. Zero values are replaced by the defaults that are named.

@@ -140,19 +140,19 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 	var reopen []reopening
 	for i, p := range parts {
 		inside := found[i]
-		all := inside.events
-		restart := all != p.Counters.Read
+		all, read := inside.events, p.Counters.Read
+		restart := all != read
 		if before := found[-1]; i == 0 && before.events > 0 {
 			all, p.First, restart = all+before.events, before.first, true
 		}
 		if behind := found[len(parts)]; i == len(parts)-1 && behind.events > 0 {
 			all, p.Last = all+behind.events, behind.last
 		}
-		if all == p.Counters.Read {
+		if all == read {
 			continue
 		}
 		reopen = append(reopen, reopening{p, restart})
-		e.log.Info("events became visible behind the checkpoint", "replay", r.ID, "partition", p.Index, "read", p.Counters.Read, "archived", all)
+		e.log.Info("events became visible behind the checkpoint", "replay", r.ID, "partition", p.Index, "read", read, "archived", all)
 	}
 	if len(reopen) == 0 {
 		return false, nil
@@ -168,16 +168,16 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 				set posicao_de = $3::bigint, posicao_ate = $4, concluida = false, passagens = passagens + 1, epoca = epoca + 1,
 					ocupada_ate = null, dono = null,
 					ultima_posicao = case when $5 then $3::bigint - 1 else ultima_posicao end,
-					destinos = case when not $5 then destinos end,
 					contadores = case when $5 then '{}' else contadores end
 				where execucao_id = $1 and particao = $2`, r.ID, p.Index, p.First, p.Last, p.restart)
 			if err != nil {
 				return err
 			}
 		}
-		// No slice writes under an older epoch any more: ownWrites will find all that was written.
-		if err := foldImages(ctx, tx, r.ID); err != nil {
-			return err
+		if r.Mode == Apply {
+			if err := startOver(ctx, tx, r.ID); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(ctx, `
 			update reprocessamento r set faixa = (
@@ -186,7 +186,7 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 		if err != nil {
 			return err
 		}
-		return e.insertSlices(ctx, tx, now)
+		return e.insertWork(ctx, tx, now)
 	})
 	if err != nil {
 		return false, fmt.Errorf("take late events of %s: %w", r.ID, err)
@@ -204,7 +204,7 @@ func (e *Engine) conclude(ctx context.Context, r Replay, openGaps string) error 
 		if err != nil || now.State != Running || now.Generation != r.Generation {
 			return err
 		}
-		if _, err := tx.Exec(ctx, forgetSimulatedSQL, r.ID); err != nil {
+		if _, err := tx.Exec(ctx, forgetProjectionSQL, r.ID); err != nil {
 			return fmt.Errorf("make the diff of %s: %w", r.ID, err)
 		}
 		s, err := e.summarize(ctx, tx, now)
@@ -223,22 +223,16 @@ const lockPartitionsSQL = `
 	where r.id = $1 and r.estado = 'executando' and r.geracao = $2
 	for update of c`
 
-// completeDiff makes the diff part by part, on connections of their own: for a simulation as of one snapshot. What an
-// earlier attempt left is carried on or replaced; two attempts at once take turns at the rows of the partitions, which
-// nobody else needs by now. The replay's own row stays free for heartbeat and commands.
+// completeDiff makes the diff of a simulation part by part, on connections of their own and as of one snapshot. What an
+// earlier attempt left is replaced; two attempts at once take turns at the rows of the partitions, which nobody else
+// needs by now. The replay's own row stays free for heartbeat and commands. An apply made its diff as it wrote.
 func (e *Engine) completeDiff(ctx context.Context, tx pgx.Tx, r Replay) error {
+	if r.Mode == Apply {
+		return nil
+	}
 	tag, err := tx.Exec(ctx, lockPartitionsSQL, r.ID, r.Generation)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
-	}
-	if r.Mode == Apply {
-		return e.inParts(ctx, pgx.ReadCommitted, func(part pgx.Tx, n int) error {
-			if err := unhurried(ctx, part); err != nil {
-				return err
-			}
-			_, err := part.Exec(ctx, foldSQL, r.ID, n)
-			return err
-		})
 	}
 	h, err := e.handlers.Get(r.Handler)
 	if err != nil {
@@ -255,7 +249,7 @@ func (e *Engine) completeDiff(ctx context.Context, tx pgx.Tx, r Replay) error {
 	if err := tx.QueryRow(ctx, `select pg_export_snapshot()`).Scan(&snapshot); err != nil {
 		return err
 	}
-	return e.inParts(ctx, pgx.RepeatableRead, func(part pgx.Tx, n int) error {
+	return e.inParts(ctx, r.parts(), func(part pgx.Tx, n int) error {
 		if _, err := part.Exec(ctx, "set transaction snapshot '"+snapshot+"'"); err != nil {
 			return err
 		}
@@ -270,13 +264,13 @@ func (e *Engine) completeDiff(ctx context.Context, tx pgx.Tx, r Replay) error {
 // partsAtOnce is how many parts of a diff are made at the same time: each sorts in memory of its own.
 const partsAtOnce = 2
 
-// inParts runs fn for every part, each in a transaction of its own.
-func (e *Engine) inParts(ctx context.Context, level pgx.TxIsoLevel, fn func(tx pgx.Tx, part int) error) error {
+// inParts runs fn for every part, each in a transaction of its own that can take on another's snapshot.
+func (e *Engine) inParts(ctx context.Context, parts int, fn func(tx pgx.Tx, part int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(partsAtOnce)
 	for n := range parts {
 		group.Go(func() error {
-			return pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: level}, func(tx pgx.Tx) error { return fn(tx, n) })
+			return pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error { return fn(tx, n) })
 		})
 	}
 	return group.Wait()
@@ -308,7 +302,11 @@ func (s *Store) summarize(ctx context.Context, tx pgx.Tx, r Replay) (Summary, er
 	if err != nil {
 		return Summary{}, err
 	}
-	sum := Summary{Counters: total(parts), Events: total(parts).Read}
+	counters, err := account(ctx, tx, r, parts)
+	if err != nil {
+		return Summary{}, err
+	}
+	sum := Summary{Counters: counters, Events: counters.Read}
 	if r.StartedAt != nil {
 		var elapsed float64
 		if err := tx.QueryRow(ctx, `select extract(epoch from clock_timestamp() - $1::timestamptz)::float8`, r.StartedAt).Scan(&elapsed); err != nil {
@@ -396,9 +394,6 @@ func (e *Engine) stopRun(ctx context.Context, id, why string) error {
 	return pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
 		r, err := lockReplay(ctx, tx, id)
 		if err != nil || r.State != Running {
-			return err
-		}
-		if err := foldImages(ctx, tx, id); err != nil {
 			return err
 		}
 		s, err := e.summarize(ctx, tx, r)

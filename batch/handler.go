@@ -38,23 +38,23 @@ type Wanted struct {
 	Content json.RawMessage
 }
 
-// StateTable holds a handler's own set-based statements. Arrays are sorted by order id, with one entry per order:
-// $1 execution id, $2 order ids (text[]), $3 values (bigint[]), $4 versions (bigint[]).
+// StateTable holds a handler's own set-based statements. What events lead to is in reprocessamento_projetado: by run
+// and part, arrays of order ids, versions and values; the newest version of each order counts.
 type StateTable struct {
-	// Diff ($1 execution id, $2 part, null for all) fills reprocessamento_diff from the newest version of each
-	// order in that part of reprocessamento_simulado and the state as it is, leaving out orders whose state is
-	// newer. All parts run as of one snapshot.
+	// Diff ($1 execution id, $2 part, null for all) fills reprocessamento_diff from what was projected and the state
+	// as it is, leaving out orders whose state is newer. All parts run as of one snapshot.
 	Diff string
 	// Drift ($1 execution id) counts the orders of a diff whose state is not its 'antes' any more.
 	Drift string
-	// Create writes the orders that have no state yet, returning their ids; others it leaves alone.
-	Create string
-	// Lock reads and locks the rows that are about to change ($1 order ids): order id, value, version.
-	Lock string
-	// Apply writes the state where the stored version is not newer, returning for each order that it wrote:
-	// order id, whether the row is new.
-	Apply string
-	// Versions reads the stored version of each order ($1 order ids): order id, value, version.
+	// Write ($1 execution id, $2 part, $3 whether the run may have written the part before) writes the state where
+	// the stored version is not newer, together with the before-image in reprocessamento_diff. Returned: how many events
+	// the part has; how many orders this run wrote; how many were right already; and whether all of that is true. If
+	// not, somebody wrote at the same time: it is to be rolled back and repeated.
+	Write string
+	// Follow ($1 order ids, sorted and distinct, $2 values, $3 versions) writes the state where the stored version is
+	// not newer, returning the ids of the orders that it wrote.
+	Follow string
+	// Versions reads the state of each order ($1 order ids): order id, value, version.
 	Versions string
 	// Revert ($1 execution id) undoes what a run wrote and nobody overwrote since, returning the order ids.
 	Revert string

@@ -30,9 +30,10 @@ type PlanArgs struct {
 // Kind names the job.
 func (PlanArgs) Kind() string { return "planejar" }
 
-// SliceArgs works one partition for some seconds.
+// SliceArgs works one partition, in one stage, for some seconds.
 type SliceArgs struct {
 	Execution  string `json:"execucao" river:"unique"`
+	Stage      Stage  `json:"etapa" river:"unique"`
 	Partition  int    `json:"particao" river:"unique"`
 	Generation int    `json:"geracao" river:"unique"`
 	Pass       int    `json:"passagem" river:"unique"`
@@ -40,6 +41,17 @@ type SliceArgs struct {
 
 // Kind names the job.
 func (SliceArgs) Kind() string { return "fatiar" }
+
+// StateArgs writes the state of an apply, part by part, beside others that do.
+type StateArgs struct {
+	Execution  string `json:"execucao" river:"unique"`
+	Generation int    `json:"geracao" river:"unique"`
+	Pass       int    `json:"passagem" river:"unique"`
+	Writer     int    `json:"escritor" river:"unique"`
+}
+
+// Kind names the job.
+func (StateArgs) Kind() string { return "gravar" }
 
 // FinishArgs accounts for a replay whose partitions are all done.
 type FinishArgs struct {
@@ -97,40 +109,13 @@ func (s *Store) handOut(ctx context.Context, tx pgx.Tx, r Replay) error {
 		_, err := s.jobs.InsertTx(ctx, tx, PlanArgs{r.ID, r.Generation}, insertOpts(replayQueue(r.ID), r.Priority))
 		return err
 	}
-	return s.insertSlices(ctx, tx, r)
-}
-
-// insertSlices inserts a job for each partition that is not done, or the account if all are.
-func (s *Store) insertSlices(ctx context.Context, tx pgx.Tx, r Replay) error {
-	rows, err := tx.Query(ctx, `
-		select particao, passagens from reprocessamento_checkpoint
-		where execucao_id = $1 and not concluida order by particao`, r.ID)
-	if err != nil {
-		return fmt.Errorf("partitions of %s: %w", r.ID, err)
-	}
-	opts := insertOpts(replayQueue(r.ID), r.Priority)
-	var jobs []river.InsertManyParams
-	jobs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (river.InsertManyParams, error) {
-		a := SliceArgs{Execution: r.ID, Generation: r.Generation}
-		err := row.Scan(&a.Partition, &a.Pass)
-		return river.InsertManyParams{Args: a, InsertOpts: opts}, err
-	})
-	if err != nil {
-		return fmt.Errorf("partitions of %s: %w", r.ID, err)
-	}
-	if len(jobs) == 0 {
-		return s.insertFinish(ctx, tx, r)
-	}
-	if _, err := s.jobs.InsertManyTx(ctx, tx, jobs); err != nil {
-		return fmt.Errorf("hand out %s: %w", r.ID, err)
-	}
-	return nil
+	return s.insertWork(ctx, tx, r)
 }
 
 func (s *Store) insertFinish(ctx context.Context, tx pgx.Tx, r Replay) error {
-	var pass int
-	if err := tx.QueryRow(ctx, `select coalesce(max(passagens), 1) from reprocessamento_checkpoint where execucao_id = $1`, r.ID).Scan(&pass); err != nil {
-		return fmt.Errorf("hand out %s: %w", r.ID, err)
+	pass, err := passOf(ctx, tx, r.ID)
+	if err != nil {
+		return err
 	}
 	if _, err := s.jobs.InsertTx(ctx, tx, FinishArgs{r.ID, r.Generation, pass}, insertOpts(replayQueue(r.ID), r.Priority)); err != nil {
 		return fmt.Errorf("hand out %s: %w", r.ID, err)

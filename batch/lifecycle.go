@@ -31,16 +31,10 @@ func (s *Store) transition(ctx context.Context, id, what string, from []State, f
 	return out, err
 }
 
-// setState also completes the diff of an apply that stops, so that people see what it did so far, and removes what
-// a cancelled simulation kept.
+// setState also removes what a cancelled run kept for later.
 func setState(ctx context.Context, tx pgx.Tx, id string, to State) error {
-	if to != Queued && to != Running {
-		if err := foldImages(ctx, tx, id); err != nil {
-			return err
-		}
-	}
 	if to == Cancelled {
-		if _, err := tx.Exec(ctx, forgetSimulatedSQL, id); err != nil {
+		if _, err := tx.Exec(ctx, forgetProjectionSQL, id); err != nil {
 			return err
 		}
 	}
@@ -101,23 +95,22 @@ func (s *Store) reopenIncomplete(ctx context.Context, tx pgx.Tx, r Replay) error
 		_, err := tx.Exec(ctx, `
 			update reprocessamento_checkpoint
 			set concluida = false, passagens = passagens + 1, epoca = epoca + 1, ultima_posicao = posicao_de - 1, contadores = '{}',
-				destinos = null, ocupada_ate = null, dono = null
+				ocupada_ate = null, dono = null
 			where execucao_id = $1 and particao = $2`, r.ID, p.Index)
 		if err != nil {
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, `delete from reprocessamento_falha where execucao_id = $1`, r.ID)
-	return err
+	if _, err = tx.Exec(ctx, `delete from reprocessamento_falha where execucao_id = $1`, r.ID); err != nil || r.Mode == Simulate {
+		return err
+	}
+	return startOver(ctx, tx, r.ID)
 }
 
 // Cancel ends a replay for good, after the calls in flight. What it did stays done.
 func (s *Store) Cancel(ctx context.Context, id string) (Replay, error) {
 	return s.transition(ctx, id, "cancel", []State{Queued, Running, Paused}, func(tx pgx.Tx, r Replay) error {
 		if r.PlannedAt != nil {
-			if err := foldImages(ctx, tx, id); err != nil {
-				return err
-			}
 			sum, err := s.summarize(ctx, tx, r)
 			if err != nil {
 				return err
@@ -233,8 +226,8 @@ func (s *Store) Revert(ctx context.Context, id string) (reverted, left int64, er
 		if err := unhurried(ctx, tx); err != nil {
 			return err
 		}
-		// Calls in flight when the run was stopped may have written more since.
-		if err := foldImages(ctx, tx, id); err != nil {
+		// Should the run be resumed, it writes its state again.
+		if err := startOver(ctx, tx, id); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, h.State().Revert, id)

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -69,18 +70,18 @@ const claimLiveSQL = `
 	update reprocessamento_checkpoint c set epoca = c.epoca + 1, dono = $1, ocupada_ate = clock_timestamp() + $2
 	where c.execucao_id = 'ao-vivo' and c.particao = 0
 		and (c.ocupada_ate is null or c.ocupada_ate < clock_timestamp())
-	returning c.epoca, c.ultima_posicao, c.contadores, c.destinos`
+	returning c.epoca, c.ultima_posicao, c.contadores`
 
 // liveSlice follows the archive for one slice; more says that there is more to do now.
 func (e *Engine) liveSlice(ctx context.Context, handler Handler, watch func(LiveProgress)) (more bool, why string, err error) {
 	c := claim{execution: ledger.Live}
-	var counters, fates []byte
-	err = e.pool.QueryRow(ctx, claimLiveSQL, e.host, e.Slice+e.grace).Scan(&c.epoch, &c.position, &counters, &fates)
+	var counters []byte
+	err = e.pool.QueryRow(ctx, claimLiveSQL, e.host, e.Slice+e.grace).Scan(&c.epoch, &c.position, &counters)
 	if isNoRows(err) {
 		return false, "another live consumer is at work", nil
 	}
 	if err == nil {
-		err = c.decode(counters, fates)
+		err = json.Unmarshal(counters, &c.counters)
 	}
 	if err != nil {
 		return false, "", fmt.Errorf("claim the live checkpoint: %w", err)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"reprise.dev/reprise/schema/failpoint"
 )
 
 // claim is a slice's hold on a partition. River does not fence a job that outlived its rescue, so the checkpoint
@@ -17,59 +19,59 @@ type claim struct {
 	execution   string
 	partition   int
 	epoch       int64
-	pass        int
 	first, last int64 // positions
-	position    int64 // checkpoint
+	position    int64 // checkpoint of the stage
 	counters    Counters
-	stated      []statedEvent // events after the checkpoint whose state is written already
-}
-
-func (c *claim) decode(counters, fates []byte) (err error) {
-	if c.stated, err = decodeStated(fates); err != nil {
-		return err
-	}
-	return json.Unmarshal(counters, &c.counters)
 }
 
 const claimSQL = `
 	update reprocessamento_checkpoint c
 	set epoca = c.epoca + 1, dono = $3, ocupada_ate = clock_timestamp() + $4
-	where c.execucao_id = $1 and c.particao = $2 and not c.concluida
+	where c.execucao_id = $1 and c.particao = $2
+		and case when $5 then c.projetada_ate is distinct from c.posicao_ate else not c.concluida end
 		and (c.ocupada_ate is null or c.ocupada_ate < clock_timestamp())
-	returning c.epoca, c.passagens, c.posicao_de, c.posicao_ate, c.ultima_posicao, c.contadores, c.destinos`
+	returning c.epoca, c.posicao_de, c.posicao_ate,
+		case when $5 then coalesce(c.projetada_ate, c.posicao_de - 1) else c.ultima_posicao end,
+		case when $5 then c.projecao else c.contadores end`
 
-// claimPartition takes a partition for one slice; ok is false if another slice has it or it is done.
-func (e *Engine) claimPartition(ctx context.Context, id string, partition int) (c claim, ok bool, err error) {
-	c = claim{execution: id, partition: partition}
-	var counters, fates []byte
-	err = e.pool.QueryRow(ctx, claimSQL, id, partition, e.host, e.Slice+e.grace).
-		Scan(&c.epoch, &c.pass, &c.first, &c.last, &c.position, &counters, &fates)
+// claimPartition takes a partition for one slice of a stage; ok is false if another slice has it or it is done.
+func (e *Engine) claimPartition(ctx context.Context, a SliceArgs) (c claim, ok bool, err error) {
+	c = claim{execution: a.Execution, partition: a.Partition}
+	var counters []byte
+	err = e.pool.QueryRow(ctx, claimSQL, a.Execution, a.Partition, e.host, e.Slice+e.grace, a.Stage == Projecting).
+		Scan(&c.epoch, &c.first, &c.last, &c.position, &counters)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}
 	if err == nil {
-		err = c.decode(counters, fates)
+		err = json.Unmarshal(counters, &c.counters)
 	}
 	if err != nil {
-		return c, false, fmt.Errorf("claim partition %d of %s: %w", partition, id, err)
+		return c, false, fmt.Errorf("claim partition %d of %s: %w", a.Partition, a.Execution, err)
 	}
 	return c, true, nil
 }
 
 const checkpointSQL = `
 	update reprocessamento_checkpoint
-	set ultima_posicao = $4, contadores = $5, destinos = $8, concluida = $6, atualizado_em = clock_timestamp(),
+	set ultima_posicao = $4, contadores = $5, concluida = $6, atualizado_em = clock_timestamp(),
 		ocupada_ate = case when not $6 then clock_timestamp() + $7::interval end, dono = case when not $6 then dono end
 	where execucao_id = $1 and particao = $2 and epoca = $3`
 
-// checkpoint moves the partition's checkpoint and counters, as the last statement of the transaction that holds
-// what they account for.
-func (e *Engine) checkpoint(ctx context.Context, tx pgx.Tx, c claim, done bool) error {
+const projectedSQL = `
+	update reprocessamento_checkpoint
+	set projetada_ate = $4, projecao = $5, atualizado_em = clock_timestamp(),
+		ocupada_ate = case when not $6 then clock_timestamp() + $7::interval end, dono = case when not $6 then dono end
+	where execucao_id = $1 and particao = $2 and epoca = $3`
+
+// move moves a partition's checkpoint of a stage, and its counters.
+func (e *Engine) move(ctx context.Context, tx pgx.Tx, sql string, c claim, done bool) error {
+	failpoint.Hit(failpoint.BeforeCheckpoint)
 	counters, err := json.Marshal(c.counters)
 	if err != nil {
 		return err
 	}
-	tag, err := tx.Exec(ctx, checkpointSQL, c.execution, c.partition, c.epoch, c.position, string(counters), done, e.Slice+e.grace, encodeStated(c.stated))
+	tag, err := tx.Exec(ctx, sql, c.execution, c.partition, c.epoch, c.position, string(counters), done, e.Slice+e.grace)
 	if err != nil {
 		return fmt.Errorf("checkpoint of partition %d of %s: %w", c.partition, c.execution, err)
 	}
@@ -93,7 +95,8 @@ func (e *Engine) release(ctx context.Context, c claim) {
 
 const partitionsSQL = `
 	select particao, posicao_de, posicao_ate, ultima_posicao, coalesce(eventos, 0), concluida,
-		case when ocupada_ate > clock_timestamp() then coalesce(dono, '') else '' end, epoca, contadores
+		case when ocupada_ate > clock_timestamp() then coalesce(dono, '') else '' end, epoca, contadores,
+		projetada_ate is not distinct from posicao_ate, projecao
 	from reprocessamento_checkpoint where execucao_id = $1 and posicao_de is not null order by particao`
 
 func partitions(ctx context.Context, q querier, id string) ([]Partition, error) {
@@ -102,11 +105,12 @@ func partitions(ctx context.Context, q querier, id string) ([]Partition, error) 
 		return nil, fmt.Errorf("partitions of %s: %w", id, err)
 	}
 	parts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Partition, err error) {
-		var counters []byte
-		if err := row.Scan(&p.Index, &p.First, &p.Last, &p.Position, &p.Events, &p.Done, &p.Owner, &p.Epoch, &counters); err != nil {
+		var counters, projection []byte
+		err = row.Scan(&p.Index, &p.First, &p.Last, &p.Position, &p.Events, &p.Done, &p.Owner, &p.Epoch, &counters, &p.ProjectedAll, &projection)
+		if err != nil {
 			return p, err
 		}
-		return p, json.Unmarshal(counters, &p.Counters)
+		return p, errors.Join(json.Unmarshal(counters, &p.Counters), json.Unmarshal(projection, &p.Projection))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("partitions of %s: %w", id, err)

@@ -13,6 +13,9 @@ import (
 	"reprise.dev/reprise/schema/failpoint"
 )
 
+const extentSQL = `
+	select count(*), coalesce(min(e.posicao), 0), coalesce(max(e.posicao), 0) from evento_arquivado e where` + inScope
+
 // cutSQL cuts the events in scope into $7 runs of equal length, in the order of the log, or one for each event if
 // there are fewer: the first position of each, how many events come before it, and the last position and the number of
 // all. Counting beats cutting the range of positions evenly: positions may be dense in one place and empty in another.
@@ -36,22 +39,7 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 		if r.Generation != generation || r.State != Queued && r.State != Running || r.PlannedAt != nil {
 			return nil
 		}
-		first, last := bounds(r.Scope)
-		rows, err := tx.Query(ctx, cutSQL, append(scopeArgs(r.Scope, first, last), r.Partitions)...)
-		if err != nil {
-			return err
-		}
-		var parts []Partition
-		var p Partition
-		var before, lastPosition, events int64
-		_, err = pgx.ForEachRow(rows, []any{&p.First, &before, &lastPosition, &events}, func() error {
-			if n := len(parts); n > 0 {
-				parts[n-1].Events -= events - before
-			}
-			p.Last, p.Events = lastPosition, events-before
-			parts = append(parts, p)
-			return nil
-		})
+		parts, events, err := cut(ctx, tx, r)
 		if err != nil {
 			return err
 		}
@@ -90,8 +78,8 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 		if err != nil {
 			return err
 		}
-		r.PlannedAt = &r.CreatedAt
-		if err := e.insertSlices(ctx, tx, r); err != nil {
+		r.PlannedAt, r.Events = &r.CreatedAt, &events
+		if err := e.insertWork(ctx, tx, r); err != nil {
 			return err
 		}
 		return notify(ctx, tx, id)
@@ -105,6 +93,38 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 		return fmt.Errorf("plan %s: %w", id, err)
 	}
 	return nil
+}
+
+// cut cuts a replay's scope into partitions, and counts its events.
+func cut(ctx context.Context, tx pgx.Tx, r Replay) (parts []Partition, events int64, err error) {
+	first, last := bounds(r.Scope)
+	var lo, hi int64
+	if err := tx.QueryRow(ctx, extentSQL, scopeArgs(r.Scope, first, last)...).Scan(&events, &lo, &hi); err != nil || events == 0 {
+		return nil, 0, err
+	}
+	if n := min(int64(r.Partitions), events); hi-lo+1 == events {
+		// No position is missing or out of scope, so that there is no need to look where the events are.
+		for i := range n {
+			from, to := lo+i*events/n, lo+(i+1)*events/n
+			parts = append(parts, Partition{First: from, Last: to - 1, Events: to - from})
+		}
+		return parts, events, nil
+	}
+	rows, err := tx.Query(ctx, cutSQL, append(scopeArgs(r.Scope, first, last), r.Partitions)...)
+	if err != nil {
+		return nil, 0, err
+	}
+	var p Partition
+	var before, lastPosition int64
+	_, err = pgx.ForEachRow(rows, []any{&p.First, &before, &lastPosition, &events}, func() error {
+		if n := len(parts); n > 0 {
+			parts[n-1].Events -= events - before
+		}
+		p.Last, p.Events = lastPosition, events-before
+		parts = append(parts, p)
+		return nil
+	})
+	return parts, events, err
 }
 
 // waitFor records why a replay waits ("" when it does not), for people to read.

@@ -21,15 +21,16 @@ func TestPlansCostWhatTheyReturn(t *testing.T) {
 		sql  string
 		args []any
 	}{
-		"claim":      {claimSQL, []any{"r-7", 3, "host", time.Minute}},
-		"checkpoint": {checkpointSQL, []any{"r-7", 3, int64(1), int64(5), "{}", false, time.Minute, []byte(nil)}},
+		"claim":      {claimSQL, []any{"r-7", 3, "host", time.Minute, true}},
+		"checkpoint": {checkpointSQL, []any{"r-7", 3, int64(1), int64(5), "{}", false, time.Minute}},
 		"partitions": {partitionsSQL, []any{"r-7"}},
 		"read":       {readSQL, append(scopeArgs(scope, first, last), 100)},
 		"recount":    {recountSQL, append(scopeArgs(scope, first, last), []int64{first, first + 50, last + 1})},
 		"gaps":       {gapsSQL, []any{first, last}},
-		"own writes": {ownWritesSQL, []any{"r-7", []string{"P-1", "P-2"}}},
-		"fold":       {foldSQL, []any{"r-7", 3}},
-		"forget":     {forgetSimulatedSQL, []any{"r-7"}},
+		"part":       {openPartSQL, []any{"r-7"}},
+		"project":    {projectSQL, []any{"r-7"}},
+		"newest":     {newestSQL, append(scopeArgs(scope, first, last), []string{"P-50007"}, []string{"pedido.pago"})},
+		"forget":     {forgetProjectionSQL, []any{"r-7"}},
 	}
 	check := func(t *testing.T) {
 		for name, s := range statements {
@@ -49,8 +50,8 @@ func TestPlansCostWhatTheyReturn(t *testing.T) {
 	fill(`insert into reprocessamento_checkpoint (execucao_id, particao, ultima_posicao, posicao_de, posicao_ate)
 		select 'r-' || r, p, 0, 1, 2 from generate_series(1, 300) r, generate_series(0, 63) p`)
 	fill(`insert into reprocessamento_diff (execucao_id, pedido_id, depois) select 'r-' || i % 20, 'P-' || i, 1 from generate_series(1, 100000) i`)
-	fill(`insert into reprocessamento_imagem select 'r-' || r, p, '{a}', '{1}', '{1}', '{1}', '{1}' from generate_series(1, 2000) r, generate_series(0, 7) p`)
-	fill(`insert into reprocessamento_simulado select 'r-' || r, p, '{a}', '{1}', '{1}' from generate_series(1, 2000) r, generate_series(0, 7) p`)
+	fill(`insert into reprocessamento_parte (execucao_id, parte) select 'r-' || r, p from generate_series(1, 2000) r, generate_series(0, 7) p`)
+	fill(`insert into reprocessamento_projetado select 'r-' || r, 0, p, '{a}', '{1}', '{1}' from generate_series(1, 2000) r, generate_series(0, 7) p`)
 	t.Run("without statistics", check)
 	fill(`analyze`)
 	t.Run("with statistics", check)

@@ -26,14 +26,46 @@ func (s *Store) Progress(ctx context.Context, id string) (Progress, error) {
 		if p.Partitions, err = partitions(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := p.findStage(ctx, tx); err != nil {
+			return err
+		}
 		return tx.QueryRow(ctx, `select clock_timestamp()`).Scan(&p.At)
 	})
 	if err != nil {
 		return p, err
 	}
-	p.Total = total(p.Partitions)
 	p.Hosts, err = s.Hosts(ctx)
 	return p, err
+}
+
+const partsDoneSQL = `select count(*), count(*) filter (where concluida) from reprocessamento_parte where execucao_id = $1`
+
+func (p *Progress) findStage(ctx context.Context, tx pgx.Tx) error {
+	p.Total = total(p.Partitions)
+	p.Stage, p.StageDone = Working, p.Total.Read
+	for _, part := range p.Partitions {
+		p.StageAll += part.Events
+	}
+	if p.Replay.Mode == Simulate || len(p.Partitions) == 0 {
+		return nil
+	}
+	if err := countWritten(ctx, tx, p.Replay.ID, &p.Total); err != nil {
+		return err
+	}
+	var all, done int64
+	if err := tx.QueryRow(ctx, partsDoneSQL, p.Replay.ID).Scan(&all, &done); err != nil {
+		return fmt.Errorf("parts of %s: %w", p.Replay.ID, err)
+	}
+	switch {
+	case all == 0:
+		p.Stage, p.StageDone = Projecting, 0
+		for _, part := range p.Partitions {
+			p.StageDone += part.Projection.Read
+		}
+	case done < all:
+		p.Stage, p.StageDone, p.StageAll = Writing, done, all
+	}
+	return nil
 }
 
 // Failures lists the events that a replay could not process, by position, after one.

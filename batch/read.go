@@ -23,7 +23,7 @@ type projected struct {
 	differs  bool   // exact and IEEE arithmetic differ
 }
 
-// fate is what became of an event's state. The numbers are stored: see [statedEvent].
+// fate is what became of an event's state.
 type fate byte
 
 const (

@@ -139,14 +139,32 @@ type Partition struct {
 	Done        bool
 	Owner       string // process that works it now, or ""
 	Epoch       int64
-	Counters    Counters
+	Counters    Counters // up to Position
+
+	// Of an apply's first stage.
+	ProjectedAll bool
+	Projection   Counters
 }
+
+// Stage is how far a run is. A simulation has the last one only; an apply takes all of its events, writes all of its
+// state, and only then begins with effects.
+type Stage string
+
+// The stages, in their order.
+const (
+	Projecting Stage = "projetar" // finding out what the events lead to
+	Writing    Stage = "gravar"   // writing the state
+	Working    Stage = "efeitos"  // bringing about effects; in a simulation, everything
+)
 
 // Progress is what a person watches of a run: taken in one query, plain to test and to print.
 type Progress struct {
 	Replay     Replay
+	Stage      Stage
+	StageDone  int64 // of StageAll: events projected, or parts of the state written; in the last stage, events settled
+	StageAll   int64
 	Partitions []Partition
-	Total      Counters
+	Total      Counters  // of what is settled, and of the state that is written
 	At         time.Time // database clock
 	Hosts      []Host
 }

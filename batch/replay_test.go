@@ -419,7 +419,7 @@ func TestP9_SimulationWritesNothingElse(t *testing.T) {
 	if after := scan[string](b, `select md5(coalesce(string_agg(c::text, '|' order by pedido_id), '')) from comissao c`); after != before {
 		t.Error("the simulation changed comissao")
 	}
-	if n := scan[int64](b, `select count(*) from efeito_aplicado`) + scan[int64](b, `select count(*) from reprocessamento_simulado`); n != 0 {
+	if n := scan[int64](b, `select count(*) from efeito_aplicado`) + scan[int64](b, `select count(*) from reprocessamento_projetado`); n != 0 {
 		t.Errorf("the simulation left %d rows", n)
 	}
 	if n := b.provider.Totals().Requests; n != 0 {

@@ -19,7 +19,7 @@ type run struct {
 	execution string
 	mode      Mode
 	live      bool
-	partition int
+	parts     int // of its state
 	scope     Scope
 	handler   Handler
 	rules     map[string]Rule
@@ -85,15 +85,19 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 	}
 	stopped, forget := e.watch.follow(r.ID, r.Generation)
 	defer forget()
-	c, ok, err := e.claimPartition(ctx, a.Execution, a.Partition)
+	c, ok, err := e.claimPartition(ctx, a)
 	if err != nil || !ok {
 		return sliceWait, err
 	}
 	run := &run{
-		execution: r.ID, partition: a.Partition, mode: r.Mode, scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
+		execution: r.ID, mode: r.Mode, parts: r.parts(), scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
 		deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping, waiting: r.Waiting != "",
 	}
-	end, err := e.workPartition(ctx, run, &c)
+	work := e.workPartition
+	if a.Stage == Projecting {
+		work = e.projectPartition
+	}
+	end, err := work(ctx, run, &c)
 	if end != sliceDone {
 		e.release(ctx, c)
 	}
@@ -152,15 +156,28 @@ func (e *Engine) nextChunk(limit, n, bytes int, took time.Duration) int {
 	return min(max(limit, 16), e.Chunk)
 }
 
+// settleState brings about, or finds out, what became of the state of the chunk's events, as far as it matters for their
+// effects. The state of an apply was written in the stage before.
+func (e *Engine) settleState(ctx context.Context, r *run, chunk []projected) error {
+	if r.live {
+		err := e.inTx(ctx, func(tx pgx.Tx) error { return followState(ctx, tx, r.handler.State(), chunk) })
+		failpoint.Hit(failpoint.AfterState)
+		return err
+	}
+	if r.mode == Apply {
+		if err := skipPoison(ctx, e.pool, r.execution, chunk); err != nil {
+			return err
+		}
+	}
+	return e.findOvertaken(ctx, r, chunk)
+}
+
 // workChunk does everything that the chunk's events ask for and moves the checkpoint over those that are
 // settled: state first, then effects, then the checkpoint. final says that nothing follows the chunk.
 func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projected, final bool) (why string, err error) {
-	if r.mode == Apply {
-		if err := e.writeState(ctx, r, c, chunk); err != nil {
-			return "", err
-		}
+	if err := e.settleState(ctx, r, chunk); err != nil {
+		return "", err
 	}
-	failpoint.Hit(failpoint.AfterState)
 	tasks := tasksOf(r.execution, r.rules, chunk)
 	if r.mode == Apply {
 		why, err = e.applyEffects(ctx, r, tasks)
@@ -176,7 +193,7 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 		final = false
 	}
 	next := *c
-	next.counters = c.counters.Plus(account(r.rules, chunk[:settled], tasks))
+	next.counters = c.counters.Plus(countEvents(r, chunk[:settled]).Plus(countEffects(tasks)))
 	switch {
 	case final:
 		next.position = c.last
@@ -185,13 +202,12 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 	default:
 		return why, nil
 	}
-	next.stated = statedAfter(c.stated, next.position)
 	// The checkpoint is worth its transaction even if the slice is being stopped.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.grace)
 	defer cancel()
 	err = e.inTx(ctx, func(tx pgx.Tx) error {
 		if r.mode == Simulate {
-			if err := simulateState(ctx, tx, r.execution, chunk[:settled]); err != nil {
+			if err := keepProjection(ctx, tx, r.execution, c.partition, r.parts, chunk[:settled]); err != nil {
 				return err
 			}
 		}
@@ -201,8 +217,7 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 		if err := recordDivergence(ctx, tx, r.execution, chunk, tasks); err != nil {
 			return err
 		}
-		failpoint.Hit(failpoint.BeforeCheckpoint)
-		return e.moveCheckpoint(ctx, tx, r, next, final)
+		return e.stepOn(ctx, tx, next, checkpointSQL, workSQL, final && !r.live)
 	})
 	if err != nil {
 		return "", err
@@ -210,28 +225,6 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 	failpoint.Hit(failpoint.AfterCheckpoint)
 	*c = next
 	return why, nil
-}
-
-// moveCheckpoint writes the checkpoint and, with the last partition of a replay, hands out its account.
-func (e *Engine) moveCheckpoint(ctx context.Context, tx pgx.Tx, r *run, c claim, final bool) error {
-	if !final || r.live {
-		return e.checkpoint(ctx, tx, c, false)
-	}
-	// The row lock makes one of two partitions that end at the same moment see the other's end.
-	replay, err := lockReplay(ctx, tx, r.execution)
-	if err != nil {
-		return err
-	}
-	if err := e.checkpoint(ctx, tx, c, true); err != nil {
-		return err
-	}
-	var open bool
-	err = tx.QueryRow(ctx, `
-		select exists (select 1 from reprocessamento_checkpoint where execucao_id = $1 and not concluida)`, r.execution).Scan(&open)
-	if err != nil || open || replay.State != Running {
-		return err
-	}
-	return e.insertFinish(ctx, tx, replay)
 }
 
 // settledPrefix cuts the chunk before the first event with an unsettled effect.
@@ -248,19 +241,21 @@ func settledPrefix(chunk []projected, tasks []task) (int, []task) {
 	return len(chunk), tasks
 }
 
-// account counts what became of settled events and their effects.
-func account(rules map[string]Rule, chunk []projected, tasks []task) Counters {
+// countEvents counts the chunk's events, and the effects that the policy rules out. What became of the state of an
+// apply's events is counted where it is written.
+func countEvents(r *run, chunk []projected) Counters {
 	c := Counters{Effects: map[string]EffectCounters{}}
 	for i := range chunk {
 		c.Read++
-		switch chunk[i].fate {
-		case passed:
+		switch p := &chunk[i]; {
+		case p.fate == passed:
 			c.Passed++
-		case poison:
+		case p.fate == poison:
 			c.Poison++
-		case unchanged:
+		case r.mode == Apply && !r.live:
+		case p.fate == unchanged:
 			c.Unchanged++
-		case newer:
+		case p.fate == newer && r.live:
 			c.Newer++
 		default:
 			c.Written++
@@ -269,7 +264,7 @@ func account(rules map[string]Rule, chunk []projected, tasks []task) Counters {
 			c.OtherMode++
 		}
 		for _, w := range chunk[i].effects {
-			rule, _ := policyOf(rules, w.Kind)
+			rule, _ := policyOf(r.rules, w.Kind)
 			if o := ruledOut(rule, &chunk[i]); o != undecided {
 				kind := c.Effects[w.Kind]
 				kind.count(o)
@@ -277,6 +272,12 @@ func account(rules map[string]Rule, chunk []projected, tasks []task) Counters {
 			}
 		}
 	}
+	return c
+}
+
+// countEffects counts what became of effects that the policy did not rule out.
+func countEffects(tasks []task) Counters {
+	c := Counters{Effects: map[string]EffectCounters{}}
 	for i := range tasks {
 		kind := c.Effects[tasks[i].effect.Kind]
 		kind.count(tasks[i].outcome)

@@ -19,6 +19,7 @@ func (e *Engine) newClient(queues map[string]river.QueueConfig) (*river.Client[p
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &planWorker{e: e})
 	river.AddWorker(workers, &sliceWorker{e: e})
+	river.AddWorker(workers, &stateWorker{e: e})
 	river.AddWorker(workers, &finishWorker{e: e})
 	river.AddWorker(workers, &sweepWorker{e: e})
 	river.AddWorker(workers, &resendWorker{e: e})
@@ -96,6 +97,24 @@ func (w *sliceWorker) Work(ctx context.Context, job *river.Job[SliceArgs]) error
 	if err != nil {
 		return w.e.jobFailed(ctx, job.Args.Execution, job.JobRow, err)
 	}
+	return end.job()
+}
+
+type stateWorker struct {
+	river.WorkerDefaults[StateArgs]
+	e *Engine
+}
+
+func (w *stateWorker) Work(ctx context.Context, job *river.Job[StateArgs]) error {
+	end, err := w.e.writeParts(ctx, job.Args)
+	if err != nil {
+		return w.e.jobFailed(ctx, job.Args.Execution, job.JobRow, err)
+	}
+	return end.job()
+}
+
+// job is what River is told at the end of a slice.
+func (end sliceEnd) job() error {
 	switch end {
 	case sliceYield:
 		return river.JobSnooze(0)

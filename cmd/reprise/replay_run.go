@@ -54,11 +54,12 @@ func replayExit(r batch.Replay) error {
 	return nil
 }
 
+// stages are what a running apply is said to do.
+var stages = map[batch.Stage]string{
+	batch.Projecting: "projecting", batch.Writing: "writing state", batch.Working: "effects",
+}
+
 func progressLine(p batch.Progress) string {
-	all := int64(0)
-	if p.Replay.Events != nil {
-		all = *p.Replay.Events
-	}
 	done := 0
 	for _, part := range p.Partitions {
 		if part.Done {
@@ -66,11 +67,18 @@ func progressLine(p batch.Progress) string {
 		}
 	}
 	share := "-"
-	if all > 0 {
-		share = fmt.Sprintf("%.0f%%", min(100, 100*float64(p.Total.Read)/float64(all)))
+	if p.StageAll > 0 {
+		share = fmt.Sprintf("%.0f%%", min(100, 100*float64(p.StageDone)/float64(p.StageAll)))
 	}
-	line := fmt.Sprintf("%s %s %s  %s of %s events  partitions %d/%d", p.Replay.ID, p.Replay.State, share,
-		humanize.Comma(p.Total.Read), humanize.Comma(all), done, len(p.Partitions))
+	line := fmt.Sprintf("%s %s", p.Replay.ID, p.Replay.State)
+	if p.Replay.Mode == batch.Apply && p.Replay.State == batch.Running {
+		line += ", " + stages[p.Stage]
+	}
+	unit := "events"
+	if p.Stage == batch.Writing {
+		unit = "parts"
+	}
+	line += fmt.Sprintf(" %s  %s of %s %s  partitions %d/%d", share, humanize.Comma(p.StageDone), humanize.Comma(p.StageAll), unit, done, len(p.Partitions))
 	for _, kind := range kinds(p.Total) {
 		e := p.Total.Effects[kind]
 		line += fmt.Sprintf("  %s: %s applied, %s registered, %s uncertain", kind, humanize.Comma(e.Applied), humanize.Comma(e.Registered), humanize.Comma(e.Uncertain))

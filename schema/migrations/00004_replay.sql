@@ -67,8 +67,9 @@ alter table reprocessamento_checkpoint
     add column epoca       bigint not null default 0,
     add column dono        text,                            -- process that works the current slice
     add column ocupada_ate timestamptz,
-    add column passagens   int not null default 1,          -- how often it was read from its start
-    add column destinos    bytea,                           -- what became of the state of events after ultima_posicao
+    add column passagens   int not null default 1,          -- how often it was taken up anew
+    add column projetada_ate bigint,                        -- an apply keeps what events up to here lead to
+    add column projecao    jsonb not null default '{}',     -- their account; moved together with projetada_ate
     add column concluida   boolean not null default false;
 alter table reprocessamento_checkpoint drop constraint reprocessamento_checkpoint_pkey;
 alter table reprocessamento_checkpoint add primary key (execucao_id, particao);
@@ -78,30 +79,34 @@ alter table reprocessamento_diff
     add column antes_versao  bigint,
     add column depois_versao bigint;
 
--- What a simulation computed, before it is compared with the state as of one snapshot. A row holds the orders of
--- one chunk that fall into one part, by a hash of the order: parts are compared side by side, in bounded memory.
--- Rows are only appended, in the transaction that moves the checkpoint, and are removed when the diff is made.
-create table reprocessamento_simulado (
+-- What the events of a run lead to. A row holds the orders of one chunk of a partition that fall into one part, by a
+-- hash of the order: the parts are compared with the state, and written, side by side, each in bounded memory.
+-- Rows are only appended, in the transaction that moves the checkpoint, and are removed when the run ends.
+create table reprocessamento_projetado (
     execucao_id text not null,
+    particao    int not null,
     parte       smallint not null,
     pedidos     text[] not null,
     versoes     bigint[] not null,
     depois      bigint[] not null
 );
-create index reprocessamento_simulado_idx on reprocessamento_simulado (execucao_id, parte);
+create index reprocessamento_projetado_idx on reprocessamento_projetado (execucao_id, parte);
+-- It does not live long enough to be worth compressing, which would take most of the time of a simulation.
+alter table reprocessamento_projetado
+    alter column pedidos set storage external,
+    alter column versoes set storage external,
+    alter column depois set storage external;
 
--- The state from before each write of an apply, likewise: appended in the transaction that writes the state, moved
--- to reprocessamento_diff when the run ends or pauses.
-create table reprocessamento_imagem (
-    execucao_id   text not null,
-    parte         smallint not null,
-    pedidos       text[] not null,
-    antes         bigint[] not null,
-    antes_versao  bigint[] not null,
-    depois        bigint[] not null,
-    depois_versao bigint[] not null
+-- The parts of an apply's state. Each is written in one transaction, which marks it.
+create table reprocessamento_parte (
+    execucao_id text not null,
+    parte       smallint not null,
+    escritos    bigint,                     -- events whose state was written,
+    iguais      bigint,                     -- was right already,
+    mais_novos  bigint,                     -- or gave way to a newer version
+    concluida   boolean not null default false,
+    primary key (execucao_id, parte)
 );
-create index reprocessamento_imagem_idx on reprocessamento_imagem (execucao_id, parte);
 
 -- Events that could not be processed.
 create table reprocessamento_falha (
