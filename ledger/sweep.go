@@ -66,23 +66,21 @@ from unnest($1::text[]) as n(chave_pedida)
 where estado = 'reservado'
   and (livre or atualizado_em < clock_timestamp() - $2::bigint * interval '1 microsecond')`
 
-// abandonSQL moves rows to incerto that no attempt may follow. $1 keys; $2 their versions; $3 reason; $4 sweep age;
-// $5 quarantine; $6 policy of
-// those that have none (they keep none: whoever attempts them next computes their window).
+// abandonSQL moves rows to incerto that no attempt may follow. $1 keys; $2 their versions; $3 reason; $4 quarantine;
+// $5 policy of those that have none (they keep none: whoever attempts them next computes their window).
 const abandonSQL = `
 with alvo as materialized (
     select chave, execucao_id, dono from efeito_aplicado
     where chave = any($1::text[])
       and atualizado_em = any($2::timestamptz[]) -- still the row that was judged: time and attempts only add reasons
-      and estado = 'reservado'
-      and (livre or atualizado_em < clock_timestamp() - $4::bigint * interval '1 microsecond')
+      and estado = 'reservado' -- also where somebody changed it by hand
     order by chave
     for update
 ), mudou as (
     update efeito_aplicado
     set estado = 'incerto', dono = null, livre = false, reenvio = false, motivo = $3::text,
-        quarentena_ate = coalesce(tentativa_em, atualizado_em) + $5::bigint * interval '1 microsecond',
-        consultar_em = case when coalesce(ao_falhar, $6::text) = 'consultar' then clock_timestamp() end,
+        quarentena_ate = coalesce(tentativa_em, atualizado_em) + $4::bigint * interval '1 microsecond',
+        consultar_em = case when coalesce(ao_falhar, $5::text) = 'consultar' then clock_timestamp() end,
         atualizado_em = clock_timestamp()
     where chave = any(array(select chave from alvo))
 )
@@ -210,7 +208,7 @@ func (l *Ledger) abandon(ctx context.Context, rows []abandoned, reason string, p
 	ctx, cancel := l.bounded(ctx)
 	defer cancel()
 	tag, err := l.pool.Exec(ctx, abandonSQL, pgx.QueryExecModeExec, keys, versions, reason,
-		microseconds(l.SweepAge), microseconds(l.quarantine(p)), string(p.OnFailure))
+		microseconds(l.quarantine(p)), string(p.OnFailure))
 	if err != nil {
 		return 0, fmt.Errorf("move %d effects to %s: %w", len(rows), Uncertain, err)
 	}

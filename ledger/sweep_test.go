@@ -204,10 +204,11 @@ func TestP3_ARetryThatFailsEndsTheSweep(t *testing.T) {
 func TestP3_ASweepMovesOnlyTheRowThatItJudged(t *testing.T) {
 	t.Parallel()
 	l, pool := open(t, ledger.Options{})
-	keep, release := effect("a", ledger.Keep), effect("b", ledger.Release)
+	keep, release, mended := effect("a", ledger.Keep), effect("b", ledger.Release), effect("c", ledger.Keep)
 	release.Policy.MaxAttempts = 1
-	reserve(t, l, keep)
-	reserve(t, l, release)
+	for _, e := range []ledger.Effect{keep, release, mended} {
+		reserve(t, l, e)
+	}
 	age(t, pool, time.Hour)
 	// Hold both rows while the sweep waits for them.
 	tx, err := pool.Begin(t.Context())
@@ -219,6 +220,10 @@ func TestP3_ASweepMovesOnlyTheRowThatItJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := tx.Exec(t.Context(), `update efeito_aplicado set livre = true, reenvio = true, atualizado_em = clock_timestamp() where chave = $1`, release.Key()); err != nil {
+		t.Fatal(err)
+	}
+	// By hand, who forgets the version.
+	if _, err := tx.Exec(t.Context(), `update efeito_aplicado set estado = 'concluido' where chave = $1`, mended.Key()); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan ledger.SweepReport)
@@ -241,6 +246,9 @@ func TestP3_ASweepMovesOnlyTheRowThatItJudged(t *testing.T) {
 	}
 	if s := read(t, pool, release.Key()); s.State != ledger.Reserved || !s.Resend {
 		t.Errorf("resend allowed: %+v", s)
+	}
+	if s := read(t, pool, mended.Key()); s.State != ledger.Done {
+		t.Errorf("done: %+v", s)
 	}
 }
 

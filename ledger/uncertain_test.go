@@ -14,6 +14,16 @@ func TestTheReviewQueueIsPagedByKey(t *testing.T) {
 		insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id, motivo, atualizado_em)
 		select format('ev-%s:%s', lpad(i::text, 3, '0'), k), format('ev-%s', i), k, 'incerto', 'run-' || i % 2, 'r' || i % 3, timestamptz '2026-01-01' + i / 7 * interval '1 second'
 		from generate_series(0, 99) i, unnest(array['a', 'b']) k`)
+	// What is not uncertain is not in the queue.
+	execSQL(t, pool, `
+		insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id, motivo, atualizado_em)
+		select e || '-01' || ':a', e || '-01', 'a', e, 'run-1', 'r0', timestamptz '2026-01-01' from unnest(array['reservado', 'concluido']) e`)
+	if _, found, err := l.UncertainByKey(t.Context(), "concluido-01:a"); err != nil || found {
+		t.Errorf("by key: %v %v", found, err)
+	}
+	if e, found, err := l.UncertainByKey(t.Context(), "ev-042:b"); err != nil || !found || e.Key != "ev-042:b" {
+		t.Errorf("by key: %+v %v %v", e, found, err)
+	}
 	page := func(q ledger.UncertainQuery) []string {
 		t.Helper()
 		list, err := l.Uncertain(t.Context(), q)
@@ -73,8 +83,10 @@ func TestTheReviewQueueIsPagedByKey(t *testing.T) {
 		"all":       {ledger.UncertainQuery{Kind: "b", Execution: "run-0", Reason: "r0", Text: "06"}, 3}, // 006, 060, 066
 	} {
 		c.q.Limit = 1000
-		if got := page(c.q); len(got) != c.want {
-			t.Errorf("%s: %d effects: %v", name, len(got), got)
+		for _, c.q.Backwards = range []bool{false, true} {
+			if got := page(c.q); len(got) != c.want {
+				t.Errorf("%s: %d effects: %v", name, len(got), got)
+			}
 		}
 	}
 	if got := page(ledger.UncertainQuery{}); len(got) != 100 {
