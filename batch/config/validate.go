@@ -35,6 +35,7 @@ func (c *Config) Validate() error {
 	say(c.Run.Chunk < 100, "run.chunk = %d: 100 or more", c.Run.Chunk)
 	say(c.Run.PoolSize != 0 && c.Run.PoolSize < c.SmallestPool(), "run.pool_size = %d: run.workers = %d need at least %d connections", c.Run.PoolSize, c.Run.Workers, c.SmallestPool())
 	say(c.Ledger.SweepAge < time.Second, "ledger.sweep_age = %s: 1s or more", c.Ledger.SweepAge)
+	say(c.Review.Quarantine < 0, "review.quarantine = %s: not negative", c.Review.Quarantine)
 	say(c.Ledger.Margin < 0, "ledger.margin = %s: not negative", c.Ledger.Margin)
 	say(c.Commission.Divisor != 100 && c.Commission.Divisor != 1000, "commission.divisor = %d: 100 (percentual is per cent) or 1000 (per mille)", c.Commission.Divisor)
 	say(!slices.Contains([]string{"ieee", "exact"}, c.Commission.Arithmetic), "commission.arithmetic = %q: ieee or exact", c.Commission.Arithmetic)
@@ -74,8 +75,21 @@ func (c *Config) validateEffect(kind string, say func(bool, string, ...any), add
 		"%s.on_failure = \"liberar\" and providers.%s.deduplicates = false contradict: a retry would be a second delivery; use manter or consultar", where, e.Provider)
 	say(e.OnFailure == string(ledger.LookUp) && p.LookUpURL == "",
 		"%s.on_failure = \"consultar\" and no providers.%s.look_up_url contradict: there is nothing to ask", where, e.Provider)
-	rule := c.rule(kind)
-	add(rule.Validate(kind, c.Ledger.SweepAge, c.Ledger.Margin), fmt.Sprintf("%s with providers.%s", where, e.Provider))
+	say(e.MaxAttempts < 0, "%s.max_attempts = %d: not negative", where, e.MaxAttempts)
+	c.validateTimes(where, e, say)
+}
+
+// validateTimes compares how long a call may take with what must not happen before it has ended.
+func (c *Config) validateTimes(where string, e Effect, say func(bool, string, ...any)) {
+	p, sweepAge := c.Providers[e.Provider], c.Ledger.SweepAge
+	call := p.Timeout + c.Ledger.Margin
+	calls := fmt.Sprintf("providers.%s.timeout = %s with ledger.margin = %s", e.Provider, p.Timeout, c.Ledger.Margin)
+	say(call >= sweepAge, "%s and ledger.sweep_age = %s contradict: a call must have ended before its reservation counts as abandoned", calls, sweepAge)
+	say(e.OnFailure == string(ledger.Release) && p.DedupWindow > 0 && p.DedupWindow <= sweepAge+call,
+		"%s.on_failure = \"liberar\" and providers.%s.dedup_window = %s contradict: what was abandoned is found at ledger.sweep_age = %s, "+
+			"too late for another call (%s); shorten the sweep age, or use manter", where, e.Provider, p.DedupWindow, sweepAge, calls)
+	say(c.Review.Quarantine != 0 && c.Review.Quarantine < call,
+		"%s and review.quarantine = %s contradict: nobody may decide about a call that could still be alive", calls, c.Review.Quarantine)
 }
 
 func validateProvider(name string, p Provider, say func(bool, string, ...any)) {
@@ -85,14 +99,27 @@ func validateProvider(name string, p Provider, say func(bool, string, ...any)) {
 	say(p.Timeout < 10*time.Millisecond, "%s.timeout = %s: 10ms or more", where, p.Timeout)
 	say(p.Concurrency < 1 || p.Concurrency > 4096, "%s.concurrency = %d: 1 to 4096", where, p.Concurrency)
 	say(p.Rate < 0, "%s.rate = %v: calls per second, 0 for no limit", where, p.Rate)
+	say(p.DedupWindow < 0, "%s.dedup_window = %s: not negative", where, p.DedupWindow)
 	say(p.DedupWindow != 0 && !p.Deduplicates, "%s.dedup_window = %s and %s.deduplicates = false contradict", where, p.DedupWindow, where)
 	_, err = time.LoadLocation(p.Zone)
 	say(err != nil, "%s.zone = %q: not a time zone of this system", where, p.Zone)
 	say(p.Secret != "" && !isReference(p.Secret), "%s.secret: write env:NAME or file:PATH, never the secret itself", where)
+	validateStatuses(where, p, say)
+	say(p.LookUpURL != "" && !strings.Contains(p.LookUpURL, "{key}"), "%s.look_up_url = %q: it must contain {key}", where, p.LookUpURL)
+}
+
+// validateStatuses refuses two meanings of one status.
+func validateStatuses(where string, p Provider, say func(bool, string, ...any)) {
 	for _, status := range p.RefusedStatuses {
 		say(slices.Contains(p.NotSentStatuses, status), "%s.refused_statuses and %s.not_sent_statuses both list %d", where, where, status)
+		say(status >= 200 && status < 300, "%s.refused_statuses lists %d, which means that the provider acted", where, status)
 	}
-	say(p.LookUpURL != "" && !strings.Contains(p.LookUpURL, "{key}"), "%s.look_up_url = %q: it must contain {key}", where, p.LookUpURL)
+	for _, status := range p.NotSentStatuses {
+		say(status >= 200 && status < 300, "%s.not_sent_statuses lists %d, which means that the provider acted", where, status)
+	}
+	for _, status := range p.LookUpFound {
+		say(slices.Contains(p.LookUpNotFound, status), "%s.look_up_found and %s.look_up_not_found both list %d", where, where, status)
+	}
 }
 
 func (c *Config) validateSchedule(i int, s Schedule, say func(bool, string, ...any), add func(error, string)) {
