@@ -484,3 +484,24 @@ func TestPastedTextIsCleaned(t *testing.T) {
 		r.press("esc")
 	}
 }
+
+// wideMoney is a diff with an order whose change exceeds 64 bits.
+type wideMoney struct{ *fake.Store }
+
+func (wideMoney) Diff(_ context.Context, q batch.DiffQuery) ([]batch.DiffRow, error) {
+	if q.After != nil {
+		return nil, nil
+	}
+	low, high := int64(-9_000_000_000_000_000_000), int64(9_000_000_000_000_000_000)
+	return []batch.DiffRow{{OrderID: "P-1", Before: &low, After: high}, {OrderID: "P-2", Before: &high, After: low}}, nil
+}
+
+func TestAChangeBeyond64BitsIsExact(t *testing.T) {
+	r := newRig(t, rigOptions{w: 200, h: 40, data: func(s *fake.Store) Data { return wideMoney{s} }})
+	r.open(screen.Diff, "simular-2026-10-14")
+	r.sees("↑ +R$ 180,000,000,000,000,000.00", "↓ -R$ 180,000,000,000,000,000.00", " -R$ 90,000,000,000,000,000.00")
+	r.press("enter")
+	r.sees("+R$ 180,000,000,000,000,000.00  +200.0 %")
+	r.press("esc", "down", "enter")
+	r.sees("-R$ 180,000,000,000,000,000.00  -200.0 %")
+}

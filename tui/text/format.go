@@ -101,10 +101,15 @@ func (p *Printer) Amount(cents int64) string {
 
 // SignedMoney is Money that says "+" of a gain.
 func (p *Printer) SignedMoney(cents int64) string {
-	if cents > 0 {
-		return "+" + p.Money(cents)
+	return p.SignedBigMoney(strconv.FormatInt(cents, 10))
+}
+
+// SignedBigMoney is BigMoney that says "+" of a gain.
+func (p *Printer) SignedBigMoney(cents string) string {
+	if cents != "" && cents[0] >= '1' && cents[0] <= '9' {
+		return "+" + p.BigMoney(cents)
 	}
-	return p.Money(cents)
+	return p.BigMoney(cents)
 }
 
 // MoneyOr is Money, or None.

@@ -13,7 +13,7 @@ import (
 )
 
 // Fetch reads up to limit rows after a row (nil: from the start). With back it reads the rows before it, or from
-// the end, and may return them in either order.
+// the end, nearest first.
 type Fetch[T any] func(ctx context.Context, after *T, back bool, limit int) ([]T, error)
 
 // Window is what is held in memory of a list.
@@ -27,15 +27,15 @@ type Window[T any] struct {
 type List[T any] struct {
 	feed  *feed.Feed[Window[T]]
 	fetch Fetch[T]
-	less  func(a, b T) bool // nil: the source reads forward only
+	back  bool // the source reads backwards too
 	page  int
 	past  []*T // anchors of former windows, for sources that read forward only
 	moved bool // a new window is on its way
 }
 
-// New makes a list with pages of so many rows. less is the order of a source that also reads backwards.
-func New[T any](ctx context.Context, page int, fetch Fetch[T], less func(a, b T) bool) *List[T] {
-	l := &List[T]{fetch: fetch, less: less, page: page}
+// New makes a list with pages of so many rows. back says that its source reads backwards too.
+func New[T any](ctx context.Context, page int, fetch Fetch[T], back bool) *List[T] {
+	l := &List[T]{fetch: fetch, back: back, page: page}
 	l.feed = feed.New(ctx, l.forward(nil))
 	return l
 }
@@ -56,13 +56,11 @@ func (l *List[T]) forward(anchor *T) func(context.Context) (Window[T], error) {
 
 // backward reads the window that ends before a row, or at the end of the list.
 func (l *List[T]) backward(from *T) func(context.Context) (Window[T], error) {
-	fetch, limit, less := l.fetch, l.limit(), l.less
+	fetch, limit := l.fetch, l.limit()
 	return func(ctx context.Context) (Window[T], error) {
 		rows, err := fetch(ctx, from, true, limit+1)
-		if len(rows) > 1 && less(rows[1], rows[0]) {
-			rows = slices.Clone(rows)
-			slices.Reverse(rows)
-		}
+		rows = slices.Clone(rows)
+		slices.Reverse(rows)
 		w := Window[T]{Rows: rows, More: from != nil}
 		if len(rows) > limit {
 			first := rows[0]
@@ -118,7 +116,7 @@ func (l *List[T]) Top(now time.Time) tea.Cmd {
 
 // Bottom moves to the end, if the source can.
 func (l *List[T]) Bottom(now time.Time) tea.Cmd {
-	if l.AtEnd() || l.less == nil {
+	if l.AtEnd() || !l.back {
 		return nil
 	}
 	return l.move(l.backward(nil), now)
@@ -134,12 +132,12 @@ func (l *List[T]) Look(i int, now time.Time) tea.Cmd {
 	case i >= len(rows)-l.page/2 && !l.AtEnd():
 		at := max(0, min(i-l.page, len(rows)-2))
 		anchor := rows[at]
-		if l.less == nil {
+		if !l.back {
 			l.past = append(l.past, l.feed.Value.Anchor)
 		}
 		return l.move(l.forward(&anchor), now)
 	case i < l.page/2 && !l.AtStart():
-		if l.less == nil {
+		if !l.back {
 			last := len(l.past) - 1
 			if last < 0 {
 				return l.Reset(nil, now)

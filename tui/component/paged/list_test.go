@@ -50,8 +50,6 @@ func upTo(n int) *shelf {
 	return s
 }
 
-func less(a, b int) bool { return a < b }
-
 // reader holds a place in a list by value, as a table does.
 type reader struct {
 	list *List[int]
@@ -86,11 +84,7 @@ func (r *reader) move(by int) {
 func TestReadingOnReachesEveryRow(t *testing.T) {
 	for _, both := range []bool{true, false} {
 		s := upTo(1000)
-		order := less
-		if !both {
-			order = nil
-		}
-		r := &reader{list: New(context.Background(), 20, s.fetch, order), now: time.Unix(0, 0)}
+		r := &reader{list: New(context.Background(), 20, s.fetch, both), now: time.Unix(0, 0)}
 		r.take(r.list.Poller().Read(r.now))
 		for want := range 1000 {
 			if r.at != want {
@@ -115,7 +109,7 @@ func TestReadingOnReachesEveryRow(t *testing.T) {
 
 func TestEndsAreReachedAtOnce(t *testing.T) {
 	s := upTo(1000)
-	r := &reader{list: New(context.Background(), 20, s.fetch, less), now: time.Unix(0, 0)}
+	r := &reader{list: New(context.Background(), 20, s.fetch, true), now: time.Unix(0, 0)}
 	r.take(r.list.Poller().Read(r.now))
 	r.take(r.list.Bottom(r.now))
 	rows := r.list.Rows()
@@ -138,7 +132,7 @@ func TestEndsAreReachedAtOnce(t *testing.T) {
 func TestAWindowIsOneAnswer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := upTo(rapid.IntRange(0, 300).Draw(t, "rows"))
-		r := &reader{list: New(context.Background(), 10, s.fetch, less), now: time.Unix(0, 0)}
+		r := &reader{list: New(context.Background(), 10, s.fetch, true), now: time.Unix(0, 0)}
 		r.take(r.list.Poller().Read(r.now))
 		for range 60 {
 			switch rapid.IntRange(0, 6).Draw(t, "do") {
@@ -184,7 +178,7 @@ func TestAWindowIsOneAnswer(t *testing.T) {
 
 func TestFailureKeepsTheRows(t *testing.T) {
 	s := upTo(10)
-	l := New(context.Background(), 20, s.fetch, less)
+	l := New(context.Background(), 20, s.fetch, true)
 	now := time.Unix(0, 0)
 	l.Accept(l.Poller().Read(now)())
 	s.err = errors.New("away")
@@ -196,7 +190,7 @@ func TestFailureKeepsTheRows(t *testing.T) {
 
 func TestAnAnswerToAnOldQuestionIsDropped(t *testing.T) {
 	s, other := upTo(10), upTo(3)
-	l := New(context.Background(), 20, s.fetch, less)
+	l := New(context.Background(), 20, s.fetch, true)
 	now := time.Unix(0, 0)
 	old := l.Poller().Read(now)()
 	fresh := l.Reset(other.fetch, now)()

@@ -3,7 +3,6 @@
 package diff
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"strings"
@@ -55,6 +54,7 @@ type Model struct {
 
 	table  table.Table
 	list   *paged.List[batch.DiffRow]
+	wide   [3]int // columns that the widest before, after and delta so far take
 	totals *feed.Feed[batch.DiffTotals]
 	sort   batch.DiffSort
 	desc   bool
@@ -73,7 +73,7 @@ func New(env *screen.Env, source Source, id string) *Model {
 	m := &Model{env: env, source: source, id: id, sort: batch.ByOrder}
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.DiffEmpty)}
 	m.columns()
-	m.list = paged.New(env.Ctx, page, m.fetch(), func(a, b batch.DiffRow) bool { return m.less(a, b) })
+	m.list = paged.New(env.Ctx, page, m.fetch(), true)
 	m.totals = feed.New(env.Ctx, func(ctx context.Context) (batch.DiffTotals, error) { return source.DiffTotals(ctx, id) }).
 		Every(30 * time.Second)
 	return m
@@ -92,12 +92,23 @@ func (m *Model) columns() {
 	}
 	m.table.Columns = []table.Column{
 		{Title: e.S(text.ColOrder), Width: 16, Grow: 1, Max: 40, Sort: sorted(batch.ByOrder)},
-		{Title: e.S(text.ColBefore), Width: 14, Max: 20, Grow: 1, Right: true, Sort: sorted(batch.ByBefore)},
-		{Title: e.S(text.ColAfter), Width: 14, Max: 20, Grow: 1, Right: true, Sort: sorted(batch.ByAfter)},
-		{Title: e.S(text.ColDelta), Width: 15, Max: 20, Grow: 1, Right: true, Sort: sorted(batch.ByDelta)},
+		{Title: e.S(text.ColBefore), Width: max(14, m.wide[0]), Max: max(20, m.wide[0]), Grow: 1, Right: true, Sort: sorted(batch.ByBefore)},
+		{Title: e.S(text.ColAfter), Width: max(14, m.wide[1]), Max: max(20, m.wide[1]), Grow: 1, Right: true, Sort: sorted(batch.ByAfter)},
+		{Title: e.S(text.ColDelta), Width: max(15, m.wide[2]), Max: max(20, m.wide[2]), Grow: 1, Right: true, Sort: sorted(batch.ByDelta)},
 		{Title: "%", Width: 9, Max: 12, Grow: 1, Right: true, Keep: 2, Sort: sorted(batch.ByPercent)},
 		{Title: e.S(text.ColVersion), Width: 8, Right: true, Keep: 1, Sort: sorted(batch.ByVersion)},
 	}
+}
+
+// measure makes room for the amounts that were read: a number that is cut is another number.
+func (m *Model) measure() {
+	for i := range m.list.Rows() {
+		cells := rows{m}.Row(i).Cells
+		for j := range m.wide {
+			m.wide[j] = max(m.wide[j], text.Width(cells[j+1].Text))
+		}
+	}
+	m.columns()
 }
 
 func (m *Model) query() batch.DiffQuery {
@@ -117,33 +128,6 @@ func (m *Model) fetch() paged.Fetch[batch.DiffRow] {
 		}
 		return source.Diff(ctx, q)
 	}
-}
-
-// less is only asked which way round a page lies, so it may leave ties to the order id.
-func (m *Model) less(a, b batch.DiffRow) bool {
-	c := 0
-	switch m.sort {
-	case batch.ByBefore:
-		c = cmp.Compare(value(a.Before), value(b.Before))
-	case batch.ByAfter:
-		c = cmp.Compare(a.After, b.After)
-	case batch.ByDelta:
-		c = cmp.Compare(a.After-value(a.Before), b.After-value(b.Before))
-	case batch.ByVersion:
-		c = cmp.Compare(value(a.AfterVersion), value(b.AfterVersion))
-	case batch.ByOrder, batch.ByPercent:
-	}
-	if c == 0 {
-		c = strings.Compare(a.OrderID, b.OrderID)
-	}
-	return (c < 0) != m.desc
-}
-
-func value(p *int64) int64 {
-	if p == nil {
-		return 0
-	}
-	return *p
 }
 
 // ID names the screen.
@@ -216,6 +200,7 @@ func (m *Model) Keys() []key.Binding {
 // Update takes keys and what was read.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.list.Accept(msg) {
+		m.measure()
 		m.table.Sync(rows{m})
 		return nil
 	}

@@ -106,7 +106,7 @@ func (h *history) view(w, hgt int) layout.Block {
 	if h.known {
 		line := lower(text.ColBefore) + t.Text.Render(e.MoneyOr(h.row.Before)) + "   " + lower(text.ColAfter) + t.Bold.Render(e.Money(h.row.After))
 		if h.row.Before != nil {
-			line += "   " + lower(text.ColDelta) + t.Text.Render(e.SignedMoney(h.row.After-*h.row.Before)+"  "+e.Change(h.row.Before, h.row.After))
+			line += "   " + lower(text.ColDelta) + t.Text.Render(e.SignedBigMoney(h.row.Delta())+"  "+e.Change(h.row.Before, h.row.After))
 		}
 		out = append(out, text.Truncate(line, w))
 	}

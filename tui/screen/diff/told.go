@@ -34,7 +34,7 @@ func openTold(env *screen.Env, source Source, id string) *told {
 			key = after.Key
 		}
 		return source.Divergences(ctx, id, key, limit)
-	}, nil)
+	}, false)
 	d.table = table.Table{Theme: env.Theme, Empty: env.S(text.ToldEmpty), Columns: []table.Column{
 		{Title: env.S(text.ColEffect), Width: 24, Grow: 2, Max: 64},
 		{Title: env.S(text.ColOrder), Width: 14, Grow: 1, Max: 40},

@@ -26,9 +26,9 @@ func (r rows) Row(i int) table.Row {
 	case row.Before == nil:
 		delta, style = e.S(text.DiffNew), t.Info
 	case row.After > *row.Before:
-		delta, style = t.Up+" "+e.SignedMoney(row.After-*row.Before), t.Good
+		delta, style = t.Up+" "+e.SignedBigMoney(row.Delta()), t.Good
 	case row.After < *row.Before:
-		delta, style = t.Down+" "+e.SignedMoney(row.After-*row.Before), t.Warn
+		delta, style = t.Down+" "+e.SignedBigMoney(row.Delta()), t.Warn
 	}
 	return table.Row{Cells: []table.Cell{
 		{Text: row.OrderID, Style: t.Text},

@@ -62,7 +62,7 @@ func New(env *screen.Env, source Source, id string) *Model {
 			position = after.Position
 		}
 		return source.Failures(ctx, id, position, limit)
-	}, nil)
+	}, false)
 	m.event = feed.New(env.Ctx, func(context.Context) (found, error) { return found{}, nil }).Every(time.Minute)
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.FailuresEmpty), Columns: []table.Column{
 		{Title: env.S(text.ColPosition), Width: 12, Right: true},

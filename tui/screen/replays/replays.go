@@ -60,7 +60,7 @@ func New(env *screen.Env, source Source) *Model {
 		{Title: env.S(text.ColRequestedBy), Width: 14, Keep: 3, Grow: 1, Max: 24},
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}}
-	m.list = paged.New(env.Ctx, page, m.fetch(), nil)
+	m.list = paged.New(env.Ctx, page, m.fetch(), false)
 	m.bars = feed.New(env.Ctx, func(context.Context) (map[string]batch.Progress, error) { return nil, nil })
 	return m
 }

@@ -83,7 +83,7 @@ func New(env *screen.Env, source Source, origin string) *Model {
 		{Title: env.S(text.ColRun), Width: 16, Grow: 1, Max: 30, Keep: 4},
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}}
-	m.list = paged.New(env.Ctx, page, m.fetch(), before)
+	m.list = paged.New(env.Ctx, page, m.fetch(), true)
 	m.counts = feed.New(env.Ctx, source.UncertainCounts).Every(15 * time.Second)
 	m.evidence = feed.New(env.Ctx, func(context.Context) (evidence, error) { return evidence{}, nil }).Every(15 * time.Second)
 	return m

@@ -41,7 +41,7 @@ func New(env *screen.Env, source Source) *Model {
 	m := &Model{env: env, source: source}
 	m.list = paged.New(env.Ctx, page, func(ctx context.Context, after *batch.Firing, _ bool, limit int) ([]batch.Firing, error) {
 		return source.Firings(ctx, limit, after)
-	}, nil)
+	}, false)
 	m.hosts = feed.New(env.Ctx, source.Hosts)
 	m.next = feed.New(env.Ctx, func(context.Context) ([]batch.NextFiring, error) { return source.NextFirings(), nil })
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.FiringsEmpty), Columns: []table.Column{
