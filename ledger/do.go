@@ -14,7 +14,8 @@ import (
 )
 
 // Call makes one attempt at the provider: at most one request on the wire, within the context's deadline. Its
-// error is classified by [NotSent], [RefusedBy] and [AmbiguousError]; any other error is ambiguous.
+// error is classified by [NotSent], [RefusedBy] and [AmbiguousError]; any other error is ambiguous. Beware of clients that
+// repeat requests by themselves: net/http does, of those with an Idempotency-Key, unless GetBody is nil.
 type Call func(ctx context.Context, a Attempt) (result json.RawMessage, err error)
 
 // Attempt is what a [Call] needs to know.
@@ -47,7 +48,9 @@ type Outcome struct {
 const notSentTries = 6
 
 // Do is the whole protocol for one effect: reserve, call, record. The error is the ledger's, never the
-// provider's; [ErrLostOwnership] if the answer came too late to be recorded.
+// provider's; [ErrLostOwnership] if the answer came too late to be recorded. After an error, and when it [DidWait], the
+// effect has to be asked for again; else the event is dealt with, as far as this effect is concerned: what is
+// uncertain is in other hands.
 //
 // Cancelling ctx cancels the call; what is known then is still recorded.
 func (l *Ledger) Do(ctx context.Context, e Effect, call Call) (Outcome, error) {

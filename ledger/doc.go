@@ -11,6 +11,10 @@
 //	outcome, err := books.Do(ctx, effect, func(ctx context.Context, a ledger.Attempt) (json.RawMessage, error) {
 //		return gateway.Notify(ctx, a.Content, a.Key) // one request; a.Key is its idempotency key
 //	})
+//	again := err != nil || outcome.Did == ledger.DidWait // whether the event has to come again
+//
+// The events and the kinds of effect may be any. The tables are made by "reprise migrate", or by package schema; the
+// pool is any to that database. The package's example is a whole consumer.
 //
 // # What it promises
 //
@@ -19,7 +23,8 @@
 //   - P2: a provider that deduplicates gets at most one effective delivery; it is tried again only while it still
 //     deduplicates that key, and only with the same content.
 //   - P3: nothing stays reserved longer than the sweep age plus one sweep period: it is done, back in work, or
-//     uncertain. (Somebody has to call [Ledger.Sweep].)
+//     uncertain. (Somebody has to call [Ledger.Sweep]: a running "reprise run" does for the kinds of its
+//     configuration, whose events are in its archive; for others, who brings them about.)
 //   - P4: once a request may have left, its row is never deleted.
 //   - P5: only the attempt that owns a reservation changes it; a late answer changes nothing and is logged.
 //   - P6: a person's decision cannot race with a call that could still be alive.
@@ -35,6 +40,14 @@
 // All ages come from the database's clock, and nothing relies on a session: a pooler may be in the path. A consumer
 // that runs the original statements without tokens may work on the same rows; triggers of the schema keep it
 // from undoing what is promised here.
+//
+// # What stays
+//
+// The form of keys, the three states, and the values that are stored for states, results, policies and reasons stay what
+// they are: databases and other programs hold them. Reasons are open: providers and later versions add some. So do the
+// names and the behaviour in this package, until a new major version. The statements and the columns beyond those of
+// the original consumer are the package's own: read them through it. A database is served by the version
+// that migrated it, or by a newer one after "reprise migrate".
 //
 // # What it does not do
 //

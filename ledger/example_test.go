@@ -1,14 +1,74 @@
 package ledger_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"reprise.dev/reprise/ledger"
 )
+
+// A consumer of any event: a welcome mail for each new account, once, however often the queue delivers the event.
+func Example() {
+	pool, drop := exampleDatabase() // a pool to a database that "reprise migrate" prepared
+	defer drop()
+	books := ledger.New(pool, ledger.Options{})
+	defer books.Close()
+	mails := mailProvider()
+	defer mails.Close()
+
+	policy := ledger.Policy{OnFailure: ledger.Keep, CallTimeout: 5 * time.Second} // this provider does not deduplicate
+	handle := func(ctx context.Context, eventID string, body json.RawMessage) (again bool, err error) {
+		effect := ledger.Effect{EventID: eventID, Kind: "welcome-mail", Execution: ledger.Live, Content: body, Policy: policy}
+		outcome, err := books.Do(ctx, effect, func(ctx context.Context, a ledger.Attempt) (json.RawMessage, error) {
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, mails.URL, bytes.NewReader(a.Content))
+			if err != nil {
+				return nil, ledger.NotSent(err)
+			}
+			request.Header.Set("Idempotency-Key", a.Key)
+			request.GetBody = nil                                   // one request: no repetition by net/http,
+			answer, err := http.DefaultTransport.RoundTrip(request) // and no redirects
+			if err != nil {
+				return nil, err // it may have left
+			}
+			defer answer.Body.Close()
+			switch answer.StatusCode {
+			case http.StatusOK:
+				return nil, nil
+			case http.StatusUnprocessableEntity: // there is no such address
+				return nil, ledger.RefusedBy("no-such-address", nil)
+			default:
+				return nil, fmt.Errorf("status %d", answer.StatusCode)
+			}
+		})
+		fmt.Printf("%s: %s %q\n", eventID, outcome.Did, outcome.Reason)
+		return err != nil || outcome.Did == ledger.DidWait, err
+	}
+	for _, id := range []string{"account-1", "account-1", "account-2", "account-3", "account-3"} {
+		if again, err := handle(context.Background(), id, json.RawMessage(`{"to":"`+id+`"}`)); again {
+			fmt.Println(id, "has to come again:", err)
+		}
+	}
+	// Output:
+	// account-1: applied ""
+	// account-1: registered ""
+	// account-2: refused "no-such-address"
+	// account-3: uncertain "erro-desconhecido"
+	// account-3: registered "erro-desconhecido"
+}
+
+// mailProvider does not know the second account, and breaks down after the mail to the third has left.
+func mailProvider() *httptest.Server {
+	status := map[string]int{"account-1:welcome-mail": 200, "account-2:welcome-mail": 422, "account-3:welcome-mail": 500}
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status[r.Header.Get("Idempotency-Key")])
+	}))
+}
 
 // An effect happens once, however often its event is processed and whoever processes it.
 func ExampleLedger_Do() {
