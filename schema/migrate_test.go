@@ -260,3 +260,19 @@ func TestMigrateIsNotBoundByTheStatementTimeout(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTheQueueHasASchemaOfItsOwn: a migration makes the job queue's tables, and none of them beside the consumer's.
+func TestTheQueueHasASchemaOfItsOwn(t *testing.T) {
+	pool := empty(t)
+	exec(t, pool, seedsql.Schema)
+	if _, err := schema.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	const tables = `select coalesce(string_agg(relname, ' ' order by relname), '') from pg_class where relkind = 'r' and relnamespace `
+	if got := query[string](t, pool, tables+`= 'river'::regnamespace`); !strings.Contains(got, "river_job ") {
+		t.Errorf("tables of the queue: %s", got)
+	}
+	if got := query[string](t, pool, tables+`<> 'river'::regnamespace and relname like 'river%'`); got != "" {
+		t.Errorf("outside of its schema: %s", got)
+	}
+}
