@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,12 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"reprise.dev/reprise/ledger"
-	"reprise.dev/reprise/schema"
 	"reprise.dev/reprise/schema/devserver"
-	"reprise.dev/reprise/schema/pgtest"
 )
 
 // TestP1_AFullDisk under the ledger, in the middle of an apply: the cause is named, nothing is sent without a
@@ -26,8 +21,7 @@ func TestP1_AFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	s := newSite(t, ledger.Keep, "")
 	s.configure(`sweep_age = "3s"`, `sweep_age = "5m"`) // an answer waits as long to be recorded
-	server := pgtest.Server(t)
-	s.on(server)
+	server := s.ownServer()
 	s.ledgerOn(server, disk)
 	s.exec(`insert into evento_arquivado (posicao, id, tipo, pedido_id, versao, payload, ocorrido_em)
 		select g, 'ev-' || g, 'pedido.pago', 'P-' || (g % 20), g / 20 + 1, jsonb_build_object('valorCentavos', 1000 + g, 'percentual', 5), now()
@@ -95,19 +89,6 @@ func fill(t *testing.T, path string) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Error(err)
 	}
-}
-
-// on makes the site use a server of its own.
-func (s *site) on(server *devserver.Server) {
-	s.t.Helper()
-	s.url = server.URL(pgtest.Database)
-	var err error
-	var pool *pgxpool.Pool
-	if pool, err = schema.Open(context.Background(), s.url, schema.Options{MaxConns: 4}); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(pool.Close)
-	s.pool = pool
 }
 
 // ledgerOn puts the ledger's rows on a disk that the server's user may write to.

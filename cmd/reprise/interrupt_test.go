@@ -59,7 +59,7 @@ func TestP1_InterruptedAgainAndAgain(t *testing.T) {
 // waitUntil waits for what comes about by itself.
 func (s *site) waitUntil(what string, holds func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("it does not come about that %s", what)
 		}
