@@ -2,9 +2,9 @@ package ledger_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"sync/atomic"
 	"syscall"
@@ -33,16 +33,16 @@ func TestP1_P2_P3_P4_P5_P6_WhateverHappens(t *testing.T) {
 	t.Cleanup(pool.Close)
 	faulty := &replies{}
 	l := with(t, faulty.pool(t, pool), ledger.Options{})
-	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		n++
-		h := &history{t: t, l: l, replies: faulty, pool: pool, id: fmt.Sprint("ev-", n)}
+		h := &history{t: t, l: l, replies: faulty, pool: pool, id: rand.Text()}
 		h.onFailure = rapid.SampledFrom([]ledger.OnFailure{ledger.Release, ledger.Keep, ledger.LookUp}).Draw(rt, "policy")
 		h.windowed = h.onFailure == ledger.Release && rapid.Bool().Draw(rt, "windowed")
 		rt.Repeat(map[string]func(*rapid.T){
 			"attempt":       h.attempt,
 			"reserve":       h.reserve,
+			"reserve too":   h.reserve,
 			"call":          h.call,
+			"call too":      h.call,
 			"record":        h.record,
 			"crash":         h.crash,
 			"sweep":         h.sweep,
@@ -50,6 +50,8 @@ func TestP1_P2_P3_P4_P5_P6_WhateverHappens(t *testing.T) {
 			"look up":       h.lookUp,
 			"decide":        h.decide,
 			"time passes":   h.timePasses,
+			"more time":     h.timePasses,
+			"another event": h.next,
 			"on the wire":   h.arrive,
 			"window closes": h.windowCloses,
 			"":              h.check,
@@ -227,7 +229,9 @@ func (h *history) attempt(rt *rapid.T) {
 }
 
 func (h *history) do(rt *rapid.T, e ledger.Effect) {
+	before := h.read(rt)
 	_, err := h.l.Do(h.t.Context(), e, func(_ context.Context, a ledger.Attempt) (json.RawMessage, error) {
+		h.taken(rt, before)
 		h.loseReply(rt)
 		_, err := h.request(rt, string(a.Content))
 		return nil, err
@@ -239,15 +243,37 @@ func (h *history) do(rt *rapid.T, e ledger.Effect) {
 }
 
 func (h *history) reserve(rt *rapid.T) {
+	before, e := h.read(rt), h.draw(rt)
 	h.loseReply(rt)
-	r, status, err := h.l.Reserve(h.t.Context(), h.draw(rt))
+	r, status, err := h.l.Reserve(h.t.Context(), e)
 	h.replies.lose.Store(false)
 	if err != nil {
 		rt.Fatal(err)
 	}
+	if lost := h.read(rt); status.Standing != ledger.Mine && lost.token != before.token && lost.token != "" {
+		rt.Fatalf("P1: the reply was lost, and the reservation is nobody's: %+v", lost)
+	}
 	if status.Standing == ledger.Mine {
+		h.taken(rt, before)
 		h.processes = append(h.processes, process{r: r, token: h.read(rt).token, answer: unsent})
 	}
+}
+
+// taken: a reservation was taken from who may have had it before.
+func (h *history) taken(rt *rapid.T, before row) {
+	for _, p := range h.processes {
+		if before.state == string(ledger.Reserved) && p.token == before.token && !p.old {
+			rt.Fatal("P5: a young reservation was taken from its owner")
+		}
+	}
+}
+
+// next begins with another event, once all is settled for this one.
+func (h *history) next(rt *rapid.T) {
+	if !h.before.exists || h.before.state != string(ledger.Done) {
+		rt.Skip("not done")
+	}
+	*h = history{t: h.t, l: h.l, replies: h.replies, pool: h.pool, onFailure: h.onFailure, windowed: h.windowed, id: rand.Text()}
 }
 
 // pick draws a process that is fit for something, or ends the step.
@@ -339,6 +365,9 @@ func (h *history) look(rt *rapid.T) {
 }
 
 func (h *history) version(rt *rapid.T) time.Time {
+	if now := h.read(rt); now.exists && rapid.Bool().Draw(rt, "as it is now") {
+		return now.version
+	}
 	if len(h.seen) == 0 {
 		rt.Skip("nothing was seen")
 	}
