@@ -342,6 +342,41 @@ func TestP12_ReviewersAtOnceDecideOnceAndTheChainHolds(t *testing.T) {
 	}
 }
 
+// A decision that is not committed yet is the end of the chain already: the next one waits for it.
+func TestP12_ADecisionWaitsForTheOneBeforeIt(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	decision := func(id string) ledger.Decision {
+		e := doubted(t, l, id)
+		return ledger.Decision{Key: e.Key(), Verdict: ledger.Confirm, Note: "n", Seen: uncertain(t, l, e.Key()).Version, Force: true}
+	}
+	one, two := decision("ev-1"), decision("ev-2")
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	if _, err := l.DecideTx(t.Context(), tx, one); err != nil {
+		t.Fatal(err)
+	}
+	var decided atomic.Bool
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer decided.Store(true)
+		if _, err := l.Decide(t.Context(), two); err != nil {
+			t.Error(err)
+		}
+	})
+	waitUntil(t, func() bool { return decided.Load() || count(t, pool, waitingSQL) > 0 })
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+	if chain, err := l.VerifyChain(t.Context()); err != nil || !chain.OK() || chain.Decisions != 2 {
+		t.Errorf("chain: %s, %v", chain, err)
+	}
+}
+
 func TestP12_TheFirstRecordThatWasTamperedWithIsNamed(t *testing.T) {
 	t.Parallel()
 	l, pool := open(t, ledger.Options{})

@@ -52,6 +52,9 @@ func TestTheReviewQueueIsPagedByKey(t *testing.T) {
 		for _, e := range list {
 			forwards = append(forwards, e.Key)
 		}
+		if len(forwards) > len(all) {
+			t.Fatalf("%d effects in pages of %d", len(forwards), len(all))
+		}
 		q.After = &ledger.Cursor{Version: list[len(list)-1].Version, Key: list[len(list)-1].Key}
 	}
 	for q := (ledger.UncertainQuery{Limit: 9, Backwards: true}); ; {
@@ -64,6 +67,9 @@ func TestTheReviewQueueIsPagedByKey(t *testing.T) {
 		}
 		for _, e := range list {
 			backwards = append(backwards, e.Key)
+		}
+		if len(backwards) > len(all) {
+			t.Fatalf("%d effects in pages of %d", len(backwards), len(all))
 		}
 		q.After = &ledger.Cursor{Version: list[len(list)-1].Version, Key: list[len(list)-1].Key}
 	}

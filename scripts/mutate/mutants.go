@@ -102,8 +102,9 @@ var mutants = []mutant{
 	{"chain: order", "chain.go", "case !bytes.Equal(d.PrevHash, previous):", "case false:"},
 
 	{"look-up: only what is due", "lookup.go", "where estado = 'incerto' and consultar_em <= clock_timestamp()", "where estado = 'incerto' and consultar_em is not null"},
+	{"look-up: due only what is uncertain", "lookup.go", "where estado = 'incerto' and consultar_em <=", "where consultar_em <="},
 	{"look-up: handed out once", "lookup.go", "set consultar_em = clock_timestamp() + $3::bigint * interval '1 microsecond'", "set consultar_em = clock_timestamp() - $3::bigint * interval '1 microsecond'"},
-	{"look-up: only about the row that was seen", "lookup.go", "and atualizado_em = $2 and", "and $2::timestamptz is not null and"},
+	{"look-up: only about the row that was seen", "lookup.go", "and atualizado_em = $2\n", "and $2::timestamptz is not null\n"},
 	{"look-up: only what is uncertain", "lookup.go", "where chave = $1 and estado = 'incerto' and atualizado_em", "where chave = $1 and atualizado_em"},
 	{"look-up: an outage makes nobody ask who was not to", "lookup.go", "= 'inacessivel' and e.consultar_em is not null then", "= 'inacessivel' then"},
 	{"look-up: an outage leaves the version", "lookup.go", "case when $3 = 'inacessivel' then e.atualizado_em else clock_timestamp() end", "clock_timestamp()"},
