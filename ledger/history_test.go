@@ -179,15 +179,18 @@ func (h *history) draw(rt *rapid.T) ledger.Effect {
 }
 
 func (h *history) loseReply(rt *rapid.T) {
-	if rapid.IntRange(0, 4).Draw(rt, "reply lost") == 0 {
-		h.replies.lose.Store(true)
-	}
+	h.replies.lose.Store(rapid.IntRange(0, 4).Draw(rt, "reply lost") == 0)
+}
+
+// behaviour is what the provider will do with a request.
+func behaviour(rt *rapid.T) string {
+	return rapid.SampledFrom([]string{"acts", "acts", "refuses", "acts, no answer", "nothing, no answer", "later"}).Draw(rt, "provider")
 }
 
 // request is what a call does at the provider; the answer is what its caller learns.
-func (h *history) request(rt *rapid.T, content string) (answer, error) {
+func (h *history) request(rt *rapid.T, behaviour, content string) (answer, error) {
 	automatic := !h.read(rt).resend
-	switch rapid.SampledFrom([]string{"acts", "acts", "refuses", "acts, no answer", "nothing, no answer", "later"}).Draw(rt, "provider") {
+	switch behaviour {
 	case "acts":
 		h.left = true
 		h.act(content, automatic)
@@ -229,11 +232,11 @@ func (h *history) attempt(rt *rapid.T) {
 }
 
 func (h *history) do(rt *rapid.T, e ledger.Effect) {
-	before := h.read(rt)
+	before, provider, lose := h.read(rt), behaviour(rt), rapid.IntRange(0, 4).Draw(rt, "reply to the record lost") == 0
 	_, err := h.l.Do(h.t.Context(), e, func(_ context.Context, a ledger.Attempt) (json.RawMessage, error) {
-		h.taken(rt, before)
-		h.loseReply(rt)
-		_, err := h.request(rt, string(a.Content))
+		h.taken(before)
+		_, err := h.request(rt, provider, string(a.Content))
+		h.replies.lose.Store(lose)
 		return nil, err
 	})
 	h.replies.lose.Store(false)
@@ -254,16 +257,16 @@ func (h *history) reserve(rt *rapid.T) {
 		rt.Fatalf("P1: the reply was lost, and the reservation is nobody's: %+v", lost)
 	}
 	if status.Standing == ledger.Mine {
-		h.taken(rt, before)
+		h.taken(before)
 		h.processes = append(h.processes, process{r: r, token: h.read(rt).token, answer: unsent})
 	}
 }
 
 // taken: a reservation was taken from who may have had it before.
-func (h *history) taken(rt *rapid.T, before row) {
+func (h *history) taken(before row) {
 	for _, p := range h.processes {
 		if before.state == string(ledger.Reserved) && p.token == before.token && !p.old {
-			rt.Fatal("P5: a young reservation was taken from its owner")
+			h.broken = "P5: a young reservation was taken from its owner"
 		}
 	}
 }
@@ -293,7 +296,7 @@ func (h *history) pick(rt *rapid.T, fit func(process) bool) *process {
 func (h *history) call(rt *rapid.T) {
 	p := h.pick(rt, func(p process) bool { return !p.called && !p.old && h.l.TimeLeft(p.r) > 0 })
 	p.called = true
-	p.answer, _ = h.request(rt, string(p.r.Content))
+	p.answer, _ = h.request(rt, behaviour(rt), string(p.r.Content))
 }
 
 // record reports what is known, also once more, also late.
