@@ -179,8 +179,8 @@ func TestContradictionsNameBothValues(t *testing.T) {
 // TestWhatIsAcceptedTheLedgerTakes: every policy of a configuration that is accepted is one that the ledger accepts.
 func TestWhatIsAcceptedTheLedgerTakes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		duration := func(name string, seconds ...time.Duration) time.Duration {
-			return time.Second * rapid.SampledFrom(seconds).Draw(rt, name)
+		duration := func(name string, seconds ...int) time.Duration {
+			return time.Duration(rapid.SampledFrom(seconds).Draw(rt, name)) * time.Second
 		}
 		c := Default()
 		c.Ledger = Ledger{SweepAge: duration("sweep age", 20, 60, 300), Margin: duration("margin", 0, 10)}
