@@ -36,10 +36,12 @@ type Options struct {
 	// ConnectTimeout bounds one attempt to connect. 0 means the URL's connect_timeout, else
 	// DefaultConnectTimeout.
 	ConnectTimeout time.Duration
+	// Lazy leaves the connection untried: for a program that starts while the database is away and waits for it.
+	Lazy bool
 }
 
 // Open connects to the database at url and returns a pool, set up as the whole program needs it. It tries
-// the connection once. No error of it repeats a password.
+// the connection once, unless told not to. No error of it repeats a password.
 func Open(ctx context.Context, url string, options Options) (*pgxpool.Pool, error) {
 	config, err := parse(url)
 	if err != nil {
@@ -52,6 +54,9 @@ func Open(ctx context.Context, url string, options Options) (*pgxpool.Pool, erro
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("set up the database pool: %w", err)
+	}
+	if options.Lazy {
+		return pool, nil
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()

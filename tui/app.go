@@ -44,6 +44,7 @@ type app struct {
 
 	waiting *feed.Feed[[]ledger.UncertainCount] // for the number beside Review
 	clock   *feed.Feed[time.Duration]           // how far the database's clock is ahead
+	who     *feed.Feed[Identity]
 
 	frame   string // as last drawn
 	dirty   bool   // something that is drawn changed since
@@ -73,6 +74,8 @@ func newApp(ctx context.Context, o Options, th *theme.Theme) *app {
 		// To the second: a network's jitter is no news.
 		return now.Sub(o.Local()).Round(time.Second), nil
 	}).Every(30 * time.Second)
+	a.who = feed.New(ctx, o.Data.Identity).Every(10 * time.Minute)
+	a.who.Value = o.Identity
 	a.speak(ctx, language(o.Language), th)
 	return a
 }

@@ -105,7 +105,7 @@ func TestConfirmationsDoNothingUntilTheyAreConfirmed(t *testing.T) {
 	r.press("p", "enter")
 	r.advance(time.Second)
 	r.sees("aplicar-2026-10-14-v2 is paused.", "‖ paused")
-	r.press("r", "y")
+	r.press("r", "enter", "enter")
 	r.press("x", "tab", "tab", "y")
 	r.advance(time.Second)
 	want := []string{"pause aplicar-2026-10-14-v2", "resume aplicar-2026-10-14-v2", "cancel aplicar-2026-10-14-v2"}
@@ -145,16 +145,15 @@ func TestQueueShowsTheWindowBeforeItQueues(t *testing.T) {
 	r.sees("UTC  2026-10-14T03:00:00Z → 2026-10-15T03:00:00Z")
 	r.press("tab", `"2026-10-14 12:00"`)
 	r.sees("UTC  2026-10-14T03:00:00Z → 2026-10-14T15:00:00Z")
-	r.press("tab", "ctrl+u", `"Mars/Base"`, "enter", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "enter")
+	r.press("tab", "ctrl+u", `"Mars/Base"`, "enter", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "enter", "enter")
 	r.sees(`There is no time zone "Mars/Base"`)
-	for range 8 {
+	for range 9 {
 		r.press("up")
 	}
 	r.press("ctrl+u", `"America/Sao_Paulo"`)
-	for range 8 {
+	for range 10 {
 		r.press("enter")
 	}
-	r.press("enter")
 	r.sees("Preview: simulate", "48,213 events of 41,007 orders", "Effects at stake", "23,102 already in the ledger")
 	if len(r.store.Commanded()) != 0 {
 		t.Fatal("queued before it was seen")
@@ -448,7 +447,9 @@ func TestHostileData(t *testing.T) {
 	}}
 	for _, size := range [][2]int{{60, 12}, {80, 24}, {200, 80}} {
 		r := newRig(t, rigOptions{world: world, w: size[0], h: size[1]})
-		r.app.opts.Database, r.app.opts.Role = hostile[0], hostile[3]
+		r.app.who.Ask(func(context.Context) (Identity, error) {
+			return Identity{Database: hostile[0], Server: hostile[1], Role: hostile[3]}, nil
+		})
 		for _, s := range scenes {
 			r.app.modals, r.app.prompt = nil, nil
 			r.open(s.screen, s.replay)

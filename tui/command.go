@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,9 @@ var commands = []command{
 	{[]string{"progress", "diff", "failures", "andamento", "diferencas", "falhas"}, "progress diff failures [ID]", text.CommandOf},
 	{[]string{"new", "novo"}, "new", text.CommandNew},
 	{[]string{"pause", "resume", "cancel", "pausar", "retomar", "cancelar"}, "pause resume cancel [ID]", text.CommandControl},
-	{[]string{"approve", "aprovar"}, "approve [ID]", text.CommandApprove},
+	{[]string{"approve", "aprovar"}, "approve [ID [NAME]]", text.CommandApprove},
+	{[]string{"revert", "reverter"}, "revert [ID]", text.CommandRevert},
+	{[]string{"now", "agora"}, "now [TASK]", text.CommandRunNow},
 	{[]string{"export", "exportar"}, "export csv|json FILE", text.CommandExport},
 	{[]string{"order", "pedido"}, "order ID", text.CommandOrder},
 	{[]string{"kind", "tipo"}, "kind KIND", text.CommandKind},
@@ -39,7 +42,7 @@ var commands = []command{
 // canonical maps the Portuguese names to the ones that screens know.
 var canonical = map[string]string{
 	"revisao": "review", "agenda": "schedule", "andamento": "progress", "diferencas": "diff", "falhas": "failures",
-	"novo": "new", "pausar": "pause", "retomar": "resume", "cancelar": "cancel", "aprovar": "approve", "exportar": "export",
+	"novo": "new", "pausar": "pause", "retomar": "resume", "cancelar": "cancel", "aprovar": "approve", "reverter": "revert", "agora": "now", "exportar": "export",
 	"pedido": "order", "tipo": "kind", "confirmar": "confirm", "reenviar": "resend", "descartar": "discard",
 	"idioma": "language", "ajuda": "help", "sair": "quit", "q": "quit",
 }
@@ -90,26 +93,44 @@ func (a *app) run(line string) tea.Cmd {
 
 // control carries out what can be done to a replay: the one that is named, or else the one that is looked at.
 func (a *app) control(name, arg string) tea.Cmd {
-	r := batch.Replay{ID: arg}
-	if r.ID == "" {
-		r.ID = a.replay
-	}
-	if name == "new" {
+	id, rest, _ := strings.Cut(arg, " ")
+	switch name {
+	case "new":
 		return action.Queue(a.env, a.opts.Data)
+	case "now":
+		return action.RunNow(a.env, a.opts.Data, arg)
+	case "pause", "resume", "cancel", "approve", "revert":
+	default:
+		return a.env.Tell(toast.Warn, text.UnknownCommand, text.Clean(name))
 	}
-	if r.ID != "" {
-		switch name {
-		case "pause":
-			return action.Pause(a.env, a.opts.Data, r)
-		case "resume":
-			return action.Resume(a.env, a.opts.Data, r)
-		case "cancel":
-			return action.Cancel(a.env, a.opts.Data, r)
-		case "approve":
-			return action.Approve(a.env, a.opts.Data, r)
-		}
+	r := a.named(id)
+	switch {
+	case r.ID == "":
+		return a.env.Tell(toast.Warn, text.NoReplayChosen)
+	case name == "pause":
+		return action.Pause(a.env, a.opts.Data, r)
+	case name == "resume":
+		return action.Resume(a.env, a.opts.Data, r)
+	case name == "cancel":
+		return action.Cancel(a.env, a.opts.Data, r)
+	case name == "revert":
+		return action.Revert(a.env, a.opts.Data, r)
 	}
-	return a.env.Tell(toast.Warn, text.UnknownCommand, text.Clean(name))
+	return action.Approve(a.env, a.opts.Data, r, strings.TrimSpace(rest))
+}
+
+// named is the replay of an id, or the one that is looked at.
+func (a *app) named(id string) batch.Replay {
+	list, ok := a.screens[screen.Replays].(*replays.Model)
+	if id == "" && ok && a.current == screen.Replays {
+		r, _ := list.Selected()
+		return r
+	}
+	id = cmp.Or(id, a.replay)
+	if !ok {
+		return batch.Replay{ID: id}
+	}
+	return list.Find(id)
 }
 
 // arguments are what can follow a command.
@@ -118,7 +139,7 @@ func (a *app) arguments(name string) []string {
 		name = c
 	}
 	switch name {
-	case "progress", "diff", "failures", "pause", "resume", "cancel", "approve":
+	case "progress", "diff", "failures", "pause", "resume", "cancel", "approve", "revert":
 		list, ok := a.screens[screen.Replays].(*replays.Model)
 		if !ok {
 			return nil
@@ -131,6 +152,12 @@ func (a *app) arguments(name string) []string {
 		}
 		slices.Sort(kinds)
 		return slices.Compact(kinds)
+	case "now":
+		var tasks []string
+		for _, n := range a.opts.Data.NextFirings() {
+			tasks = append(tasks, n.Task)
+		}
+		return tasks
 	case "export":
 		return []string{"csv ", "json "}
 	case "language":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"reprise.dev/reprise/tui/screen"
 	"reprise.dev/reprise/tui/screen/diff"
 	"reprise.dev/reprise/tui/screen/failures"
 	"reprise.dev/reprise/tui/screen/progress"
@@ -17,6 +18,7 @@ import (
 // limit rows, fewer only at the end. What they return belongs to the dashboard and is not changed afterwards.
 type Data interface {
 	Clock
+	Session
 	replays.Source
 	progress.Source
 	diff.Source
@@ -24,6 +26,14 @@ type Data interface {
 	schedule.Source
 	failures.Source
 }
+
+// Session says to whom one is connected. An error says why the database cannot be worked with.
+type Session interface {
+	Identity(ctx context.Context) (Identity, error)
+}
+
+// Identity is a database and the role that commands are recorded under.
+type Identity = screen.Identity
 
 // Clock is the database's clock. Every age on the screen is counted from it.
 type Clock interface {

@@ -97,11 +97,12 @@ func (a *app) header(w int) string {
 			facts = more
 		}
 	}
-	if o.Database != "" {
-		add(text.Clean(o.Database) + "@" + text.Clean(o.Server))
+	who := a.who.Value
+	if who.Database != "" {
+		add(text.Clean(who.Database) + "@" + text.Clean(who.Server))
 	}
-	if o.Role != "" {
-		add(e.S(text.HeadRole, text.Clean(o.Role)))
+	if who.Role != "" {
+		add(e.S(text.HeadRole, text.Clean(who.Role)))
 	}
 	if o.Host != "" {
 		add(text.Clean(o.Host))

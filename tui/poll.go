@@ -19,7 +19,7 @@ type tickMsg struct{}
 
 // pollers are what is on the screen now, the frame included.
 func (a *app) pollers() []feed.Poller {
-	return append([]feed.Poller{a.clock, a.waiting}, a.screen().Pollers()...)
+	return append([]feed.Poller{a.clock, a.who, a.waiting}, a.screen().Pollers()...)
 }
 
 // poll reads what is due.
@@ -69,7 +69,7 @@ func (a *app) read(msg feed.Result) tea.Cmd {
 	}
 	var cmd tea.Cmd
 	switch {
-	case a.clock.Accept(msg), a.waiting.Accept(msg):
+	case a.clock.Accept(msg), a.who.Accept(msg), a.waiting.Accept(msg):
 	default:
 		cmd = a.broadcast(msg)
 	}

@@ -54,9 +54,8 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if o.Options.Language == "" {
 		o.Options.Language = "en"
 	}
-	if o.Options.Database == "" {
-		o.Options.Version, o.Options.Database, o.Options.Server = "1.4.0", "reprise", "localhost:5432"
-		o.Options.Role, o.Options.Host, o.Options.Origin = "revisor_a", "bastion-1", "bastion-1"
+	if o.Options.Version == "" {
+		o.Options.Version, o.Options.Host, o.Options.Origin = "1.4.0", "bastion-1", "bastion-1"
 	}
 	if o.world.Now == nil {
 		o.world.Now = clock

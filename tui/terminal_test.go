@@ -53,7 +53,7 @@ func child(task string) int {
 		n = 100_000
 	}
 	o := Options{
-		Data: fake.New(fake.Options{Now: clock, Uncertain: n}), Language: "en", Theme: "dark", Zone: fake.Zone, Database: "reprise", Server: "here",
+		Data: fake.New(fake.Options{Now: clock, Uncertain: n}), Language: "en", Theme: "dark", Zone: fake.Zone,
 		CrashDir: os.Getenv("CRASH_DIR"),
 	}
 	switch task {

@@ -43,7 +43,8 @@ type Options struct {
 	Zone     *time.Location // that times are shown in and windows are asked in; nil: this machine's
 
 	// What the first line says.
-	Version, Database, Server, Role, Host string
+	Version, Host string
+	Identity      Identity // as far as it is known at the start
 	// Origin is recorded with every decision: host, operating-system user and program version.
 	Origin string
 

@@ -65,7 +65,7 @@ func newRoot() *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "print data as JSON")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log more")
 	root.AddCommand(newUp(a), newDown(a), newMigrate(a), newDoctor(a), newConfig(a), newImport(a), newReplay(a), newRun(a), newSweep(a),
-		newReview(a), newLive(a), newVerify(a), newTUI(a), newProvider(a))
+		newReview(a), newLive(a), newVerify(a), newTUI(a), newProvider(a), newSchedule(a), newHistory(a))
 	root.RunE = func(cmd *cobra.Command, args []string) error { return a.dashboard(cmd, "") }
 	root.Args = cobra.NoArgs
 	usageArgs(root)
@@ -152,7 +152,7 @@ func (a *app) databaseURL(ctx context.Context) (string, error) {
 }
 
 // open connects to the database, migrated or not.
-func (a *app) open(ctx context.Context, conns int) (*pgxpool.Pool, error) {
+func (a *app) open(ctx context.Context, o schema.Options) (*pgxpool.Pool, error) {
 	if a.pool != nil {
 		return a.pool, nil
 	}
@@ -160,7 +160,8 @@ func (a *app) open(ctx context.Context, conns int) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.pool, err = schema.Open(ctx, url, schema.Options{MaxConns: conns, ApplicationName: "reprise"})
+	o.ApplicationName = "reprise"
+	a.pool, err = schema.Open(ctx, url, o)
 	return a.pool, err
 }
 
@@ -170,7 +171,7 @@ func (a *app) migrated(ctx context.Context) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := a.open(ctx, c.PoolSize())
+	pool, err := a.open(ctx, schema.Options{MaxConns: c.PoolSize()})
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +186,14 @@ func (a *app) store(ctx context.Context) (*batch.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.desk, err = batch.NewStore(pool, batch.StoreOptions{
+	a.desk, err = a.newStore(pool)
+	return a.desk, err
+}
+
+func (a *app) newStore(pool *pgxpool.Pool) (*batch.Store, error) {
+	return batch.NewStore(pool, batch.StoreOptions{
 		Handlers: a.config.Handlers(), Rules: a.config.Rules(), FourEyes: a.config.Review.FourEyes, CodeVersion: a.version,
 	})
-	return a.desk, err
 }
 
 func (a *app) ledger(ctx context.Context) (*ledger.Ledger, error) {
@@ -199,10 +204,14 @@ func (a *app) ledger(ctx context.Context) (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.books = a.newLedger(pool)
+	return a.books, nil
+}
+
+func (a *app) newLedger(pool *pgxpool.Pool) *ledger.Ledger {
 	o := a.config.LedgerOptions()
 	o.Logger = a.log
-	a.books = ledger.New(pool, o)
-	return a.books, nil
+	return ledger.New(pool, o)
 }
 
 // engine makes what executes; it needs the providers and their secrets.

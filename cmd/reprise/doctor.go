@@ -30,7 +30,7 @@ func newDoctor(a *app) *cobra.Command {
 				_, err = c.OpenProviders(a.log)
 				d.check("providers", err, func() string { return fmt.Sprintf("%d", len(c.Providers)) })
 			}
-			pool, err := a.open(ctx, 4)
+			pool, err := a.open(ctx, schema.Options{MaxConns: 4})
 			d.check("database", err, func() string { return describe(ctx, pool) })
 			if err == nil {
 				d.check("schema", schema.Check(ctx, pool), func() string { return "as this program needs it" })

@@ -17,7 +17,7 @@ func newMigrate(a *app) *cobra.Command {
 		Example: "  reprise migrate --database postgres://reprise@db.internal/orders?sslmode=verify-full",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pool, err := a.open(cmd.Context(), 4)
+			pool, err := a.open(cmd.Context(), schema.Options{MaxConns: 4})
 			if err != nil {
 				return err
 			}

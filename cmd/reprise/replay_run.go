@@ -319,7 +319,7 @@ func newReplayDiff(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&sort, "sort", string(batch.ByOrder), "pedido, delta, antes or depois")
+	f.StringVar(&sort, "sort", string(batch.ByOrder), "pedido, delta, percentual, antes, depois or versao")
 	f.BoolVar(&q.Descending, "desc", false, "largest first")
 	f.StringVar(&q.Prefix, "prefix", "", "only orders that begin with this")
 	f.BoolVar(&q.NewOnly, "new", false, "only orders that had no value")
@@ -372,7 +372,7 @@ func newReplayApprove(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := store.ApprovalPreview(cmd.Context(), args[0], newID)
+			p, err := a.approvalPreview(cmd.Context(), store, args[0], newID)
 			if err != nil {
 				return err
 			}
@@ -407,6 +407,9 @@ func printApproval(w io.Writer, p batch.ApprovalPreview) {
 		rule := p.Rules[kind]
 		fmt.Fprintf(w, "effects  %s: %s to provider %s, %s registered before stay as they are\n",
 			printable(kind), humanize.Comma(e.Applied), printable(rule.Provider), humanize.Comma(e.Registered))
+	}
+	if p.Hours != "" {
+		fmt.Fprintf(w, "sending  only %s; outside these hours effects wait\n", p.Hours)
 	}
 	for _, d := range p.Drift {
 		fmt.Fprintf(w, "drift    %s\n", printable(d))

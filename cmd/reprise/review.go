@@ -20,12 +20,16 @@ func newReview(a *app) *cobra.Command {
 
 func newReviewList(a *app) *cobra.Command {
 	var q ledger.UncertainQuery
+	var counts bool
 	c := &cobra.Command{
 		Use: "list", Short: "List uncertain effects, oldest first", Example: "  reprise review list --kind notificar-vendedor --reason sem-resposta", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := a.ledger(cmd.Context())
 			if err != nil {
 				return err
+			}
+			if counts {
+				return a.printCounts(cmd, l)
 			}
 			list, err := l.Uncertain(cmd.Context(), q)
 			if err != nil {
@@ -51,7 +55,23 @@ func newReviewList(a *app) *cobra.Command {
 	f.StringVar(&q.Execution, "run", "", "only effects of this run")
 	f.StringVar(&q.Text, "text", "", "only keys that contain this")
 	f.IntVar(&q.Limit, "limit", 100, "at most this many")
+	f.BoolVar(&counts, "counts", false, "count the whole queue by kind and reason")
 	return c
+}
+
+func (a *app) printCounts(cmd *cobra.Command, l *ledger.Ledger) error {
+	list, err := l.UncertainCounts(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(cmd.OutOrStdout(), list)
+	}
+	rows := make([][]string, len(list))
+	for i, c := range list {
+		rows[i] = []string{c.Kind, c.Reason, fmt.Sprint(c.Effects), instant(&c.Oldest, a.zone())}
+	}
+	return printTable(cmd.OutOrStdout(), []string{"KIND", "REASON", "EFFECTS", "OLDEST"}, rows)
 }
 
 func decidable(e ledger.UncertainEffect) string {

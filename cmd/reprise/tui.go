@@ -1,18 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"os"
-	"time"
 
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"reprise.dev/reprise/batch"
-	"reprise.dev/reprise/ledger"
+	"reprise.dev/reprise/schema"
 	"reprise.dev/reprise/tui"
 )
 
@@ -34,23 +34,28 @@ func (a *app) dashboard(cmd *cobra.Command, replay string) error {
 		return usageError{errors.New("the dashboard needs a terminal; the commands do the same without one (reprise --help)")}
 	}
 	ctx := cmd.Context()
-	store, err := a.store(ctx)
+	c, err := a.settings()
+	if err != nil {
+		return err
+	}
+	pool, err := a.open(ctx, schema.Options{MaxConns: c.PoolSize(), Lazy: true})
 	if err != nil {
 		return err
 	}
 	// The screen belongs to the dashboard from here on: a log line would tear it.
 	a.log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	books, err := a.ledger(ctx)
+	store, err := a.newStore(pool)
 	if err != nil {
 		return err
 	}
+	a.books = a.newLedger(pool)
+	d := desk{Store: store, Ledger: a.books, app: a}
 	o := tui.Options{
-		Data: desk{Store: store, Ledger: books, app: a}, Language: a.config.Language, Theme: a.config.Theme, Zone: a.config.Location(),
-		Version: a.version, Replay: replay, Origin: origin(a.version),
+		Data: d, Language: c.Language, Theme: c.Theme, Zone: c.Location(), Version: a.version, Replay: replay, Origin: origin(a.version),
 	}
 	o.Host, _ = os.Hostname()
-	if err := a.pool.QueryRow(ctx, `
-		select current_database(), coalesce(host(inet_server_addr()), 'local'), session_user`).Scan(&o.Database, &o.Server, &o.Role); err != nil {
+	// A database that is away may come back: the dashboard waits for it. What only a person can mend ends it here.
+	if o.Identity, err = d.Identity(ctx); err != nil && !away(err) {
 		return err
 	}
 	err = tui.Run(ctx, o)
@@ -60,34 +65,14 @@ func (a *app) dashboard(cmd *cobra.Command, replay string) error {
 	return err
 }
 
-// desk is what the dashboard reads and commands: the same functions as the command line's.
-type desk struct {
-	*batch.Store
-	*ledger.Ledger
-	app *app
+// away reports whether an error means that the database cannot be reached or does not answer now, rather than that it
+// refuses what it is asked for.
+func away(err error) bool {
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) {
+		return pgerrcode.IsOperatorIntervention(refusal.Code) || pgerrcode.IsInsufficientResources(refusal.Code) ||
+			pgerrcode.IsConnectionException(refusal.Code)
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
-
-func (d desk) Pause(ctx context.Context, id string) error {
-	_, err := d.Store.Pause(ctx, id)
-	return err
-}
-
-func (d desk) Resume(ctx context.Context, id string) error {
-	_, err := d.Store.Resume(ctx, id, nil)
-	return err
-}
-
-func (d desk) Cancel(ctx context.Context, id string) error {
-	_, err := d.Store.Cancel(ctx, id)
-	return err
-}
-
-func (d desk) ApprovePreview(ctx context.Context, id string) (batch.ApprovalPreview, error) {
-	return d.Store.ApprovalPreview(ctx, id, "")
-}
-
-func (d desk) Decide(ctx context.Context, decision ledger.Decision) (ledger.DecisionRecord, error) {
-	return d.Store.Decide(ctx, d.Ledger, decision)
-}
-
-func (d desk) NextFirings() []batch.NextFiring { return d.app.config.NextFirings(time.Now()) }

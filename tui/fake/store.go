@@ -18,6 +18,7 @@ import (
 
 	"reprise.dev/reprise/batch"
 	"reprise.dev/reprise/ledger"
+	"reprise.dev/reprise/tui/screen"
 )
 
 // Zone is where the world is.
@@ -137,6 +138,11 @@ func (s *Store) returned(n int) {
 // Now is the world's time.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.now(), s.call(ctx) }
 
+// Identity is the world's database.
+func (s *Store) Identity(ctx context.Context) (screen.Identity, error) {
+	return screen.Identity{Database: "reprise", Server: "localhost:5432", Role: "revisor_a"}, s.call(ctx)
+}
+
 // Replays lists replays, newest first.
 func (s *Store) Replays(ctx context.Context, limit int, before time.Time) ([]batch.Replay, error) {
 	if err := s.call(ctx); err != nil {
@@ -188,9 +194,40 @@ func (s *Store) Pause(ctx context.Context, id string) error {
 }
 
 // Resume resumes a replay.
-func (s *Store) Resume(ctx context.Context, id string) error {
-	return s.command(ctx, "resume", id, []batch.State{batch.Paused, batch.Partial, batch.Failed}, batch.Running)
+func (s *Store) Resume(ctx context.Context, id string, limits *batch.Limits) error {
+	verb := "resume"
+	if limits != nil {
+		verb = fmt.Sprintf("resume up to %d", limits.Effects)
+	}
+	return s.command(ctx, verb, id, []batch.State{batch.Paused, batch.Partial, batch.Failed}, batch.Running)
 }
+
+// Revert takes back what an apply wrote.
+func (s *Store) Revert(ctx context.Context, id string) (reverted, left int64, err error) {
+	err = s.command(ctx, "revert", id, []batch.State{batch.Partial}, batch.Partial)
+	return 4_781, 31, err
+}
+
+// RunNow sets a task going, unless it is at work.
+func (s *Store) RunNow(ctx context.Context, task string) (batch.Firing, error) {
+	if err := s.call(ctx); err != nil {
+		return batch.Firing{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.firings {
+		if f.Task == task && f.State == "executando" {
+			return batch.Firing{}, fmt.Errorf("run %s now: %w: by %s since %s", task, batch.ErrHeld, f.Host, f.ClaimedAt.Format("15:04:05"))
+		}
+	}
+	f := batch.Firing{Task: task, Slot: s.now(), State: "executando", Host: "revisor_a@bastion-1", ClaimedAt: s.now()}
+	s.firings = append([]batch.Firing{f}, s.firings...)
+	s.commanded = append(s.commanded, "run "+task)
+	return f, nil
+}
+
+// Handlers are the names of what can project events.
+func (s *Store) Handlers() []string { return []string{"comissao", "estoque"} }
 
 // Cancel cancels a replay.
 func (s *Store) Cancel(ctx context.Context, id string) error {
@@ -208,7 +245,7 @@ func (s *Store) Preview(ctx context.Context, q batch.Request) (batch.Preview, er
 	if q.Partitions == 0 {
 		q.Partitions = batch.DefaultPartitions
 	}
-	q.Handler = "comissao"
+	q.Handler = cmp.Or(q.Handler, "comissao")
 	first, last := s.now().Add(-37*time.Hour), s.now().Add(-14*time.Hour)
 	p := batch.Preview{
 		Request: q, Events: 48_213, Orders: 41_007, First: 1_204_551, Last: 1_252_763, FirstAt: &first, LastAt: &last,
@@ -236,7 +273,7 @@ func (s *Store) Queue(ctx context.Context, q batch.Request) (batch.Replay, error
 		return batch.Replay{}, fmt.Errorf("queue %s: %w; choose another id", q.ID, batch.ErrExists)
 	}
 	r := batch.Replay{
-		ID: q.ID, Handler: "comissao", Mode: q.Mode, State: batch.Queued, Scope: q.Scope, Rules: rules(), Limits: q.Limits,
+		ID: q.ID, Handler: q.Handler, Mode: q.Mode, State: batch.Queued, Scope: q.Scope, Rules: rules(), Limits: q.Limits,
 		Partitions: q.Partitions, Priority: max(q.Priority, 1), RequestedBy: "operador_b", CreatedAt: s.now(), CodeVersion: "1.4.0",
 	}
 	s.replays = append([]batch.Replay{r}, s.replays...)
@@ -245,7 +282,7 @@ func (s *Store) Queue(ctx context.Context, q batch.Request) (batch.Replay, error
 }
 
 // ApprovePreview says what approving would set going.
-func (s *Store) ApprovePreview(ctx context.Context, id string) (batch.ApprovalPreview, error) {
+func (s *Store) ApprovePreview(ctx context.Context, id, newID string) (batch.ApprovalPreview, error) {
 	if err := s.call(ctx); err != nil {
 		return batch.ApprovalPreview{}, err
 	}
@@ -256,7 +293,7 @@ func (s *Store) ApprovePreview(ctx context.Context, id string) (batch.ApprovalPr
 		return batch.ApprovalPreview{}, fmt.Errorf("approve %s: %w", id, batch.ErrNotFound)
 	}
 	return batch.ApprovalPreview{
-		Simulation: *r, NewID: "aplicar-2026-10-14-v3", Totals: s.totals(), Effects: simulated(), Rules: rules(),
+		Simulation: *r, NewID: cmp.Or(newID, "aplicar-2026-10-14-v3"), Totals: s.totals(), Effects: simulated(), Rules: rules(),
 		Hours: s.text("08:00–20:00 America/Sao_Paulo"), RequestedBy: r.RequestedBy,
 		Drift: []string{s.text("31 orders got a newer version since the simulation: they will be left as they are")},
 	}, nil

@@ -164,6 +164,7 @@ func (s *Store) Progress(ctx context.Context, id string) (batch.Progress, error)
 	if r.Summary != nil {
 		p.Total = r.Summary.Counters
 	}
+	p.Stage, p.StageDone, p.StageAll = batch.Working, p.Total.Read, *r.Events
 	return p, nil
 }
 

@@ -14,11 +14,13 @@ type Map struct {
 	// In lists and texts
 	Up, Down, PageUp, PageDown, Top, Bottom, Left, Right, Focus key.Binding
 	// Of a replay
-	Open, New, Pause, Resume, Cancel, Approve, ToProgress, ToDiff, ToFailures key.Binding
+	Open, New, Pause, Resume, Cancel, Approve, Revert, ToProgress, ToDiff, ToFailures key.Binding
 	// Progress
 	View key.Binding
 	// Diff
 	Sort, Reverse, Show, History, Told, Export key.Binding
+	// Schedule
+	RunNow key.Binding
 	// Review
 	Confirm, Resend, Discard, Mark, MarkAll, Unmark, Kind, Item, Pager key.Binding
 	// In forms
@@ -56,6 +58,7 @@ func New(p *text.Printer) *Map {
 		Resume:     b("r", text.KeyResume, "r"),
 		Cancel:     b("x", text.KeyCancel, "x"),
 		Approve:    b("a", text.KeyApprove, "a"),
+		Revert:     b("R", text.KeyRevert, "R"),
 		ToProgress: b("o", text.KeyToProgress, "o"),
 		ToDiff:     b("d", text.KeyToDiff, "d"),
 		ToFailures: b("f", text.KeyToFailures, "f"),
@@ -68,6 +71,8 @@ func New(p *text.Printer) *Map {
 		History: b("enter", text.KeyHistory, "enter"),
 		Told:    b("t", text.KeyTold, "t"),
 		Export:  b("e", text.KeyExport, "e"),
+
+		RunNow: b("n", text.KeyRunNow, "n"),
 
 		Confirm: b("c", text.KeyConfirm, "c"),
 		Resend:  b("r", text.KeyResend, "r"),

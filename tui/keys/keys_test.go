@@ -26,10 +26,11 @@ func TestNoKeyMeansTwoThingsInOnePlace(t *testing.T) {
 	m := New(text.NewPrinter(text.English, nil))
 	list := []key.Binding{m.Up, m.Down, m.PageUp, m.PageDown, m.Top, m.Bottom}
 	for name, own := range map[string][]key.Binding{
-		"replays":  {m.Open, m.New, m.Pause, m.Resume, m.Cancel, m.Approve, m.ToProgress, m.ToDiff, m.ToFailures},
-		"progress": {m.View, m.Left, m.Right, m.Pause, m.Resume, m.Cancel, m.Approve, m.ToDiff, m.ToFailures},
+		"replays":  {m.Open, m.New, m.Pause, m.Resume, m.Cancel, m.Approve, m.Revert, m.ToProgress, m.ToDiff, m.ToFailures},
+		"progress": {m.View, m.Left, m.Right, m.Pause, m.Resume, m.Cancel, m.Approve, m.Revert, m.ToDiff, m.ToFailures},
 		"diff":     {m.History, m.Sort, m.Reverse, m.Show, m.Told, m.Export, m.Approve},
 		"review":   {m.Open, m.Focus, m.Confirm, m.Resend, m.Discard, m.Mark, m.MarkAll, m.Unmark, m.Kind, m.Item, m.Pager},
+		"schedule": {m.RunNow},
 		"failures": {m.Open, m.Focus, m.Pager},
 	} {
 		seen := map[string]string{}

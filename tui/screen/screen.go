@@ -87,6 +87,9 @@ type Env struct {
 	After func(d time.Duration, msg tea.Msg) tea.Cmd
 }
 
+// Identity is a database and the role that commands are recorded under.
+type Identity struct{ Database, Server, Role string }
+
 // Messages that a screen sends to the dashboard.
 type (
 	// Go opens a screen, about a replay if one is named.

@@ -27,6 +27,7 @@ var (
 	KeyResume     = M{"resume", "retomar"}
 	KeyCancel     = M{"cancel", "cancelar"}
 	KeyApprove    = M{"approve", "aprovar"}
+	KeyRevert     = M{"revert", "reverter"}
 	KeyToProgress = M{"progress", "andamento"}
 	KeyToDiff     = M{"diff", "diferenças"}
 	KeyToFailures = M{"failures", "falhas"}
@@ -39,6 +40,8 @@ var (
 	KeyHistory = M{"history", "histórico"}
 	KeyTold    = M{"told otherwise", "outro valor"}
 	KeyExport  = M{"export", "exportar"}
+
+	KeyRunNow = M{"run now", "rodar agora"}
 
 	KeyConfirm = M{"confirm", "confirmar"}
 	KeyResend  = M{"send again", "reenviar"}
@@ -65,7 +68,9 @@ var (
 	CommandOf       = M{"open a screen about a replay", "abrir uma tela sobre um replay"}
 	CommandNew      = M{"queue a replay", "pôr um replay na fila"}
 	CommandControl  = M{"pause, resume or cancel a replay", "pausar, retomar ou cancelar um replay"}
-	CommandApprove  = M{"approve a simulation", "aprovar uma simulação"}
+	CommandApprove  = M{"approve a simulation, under a name of yours", "aprovar uma simulação, com o nome que quiser"}
+	CommandRevert   = M{"undo the state that an apply wrote", "desfazer o estado que um replay gravou"}
+	CommandRunNow   = M{"run a schedule's task now", "rodar já a tarefa de uma agenda"}
 	CommandExport   = M{"export a diff", "exportar diferenças"}
 	CommandOrder    = M{"an order's history", "o histórico de um pedido"}
 	CommandKind     = M{"review one kind of effect", "revisar um tipo de efeito"}

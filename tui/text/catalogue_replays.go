@@ -11,6 +11,11 @@ var (
 	OfEvents             = M{"%s of %s events", "%s de %s eventos"}
 	OfEffects            = M{"%s of %s effects", "%s de %s efeitos"}
 	PerSecond            = M{"%s events/s", "%s eventos/s"}
+	StageOf              = M{"stage %d of %d: %s", "etapa %d de %d: %s"}
+	StageProjecting      = M{"reading the events", "lendo os eventos"}
+	StageWriting         = M{"writing the state", "gravando o estado"}
+	StageWorking         = M{"bringing about the effects", "realizando os efeitos"}
+	StageParts           = M{"%s of %s parts", "%s de %s partes"}
 	PartDone             = M{"done", "prontas"}
 	PartActive           = M{"active", "ativas"}
 	PartWaiting          = M{"waiting", "à espera"}
@@ -37,6 +42,15 @@ var (
 	ResumeButton    = M{"Resume", "Retomar"}
 	ResumeDone      = M{"%s goes on.", "%s continua."}
 
+	ResumeLimit     = M{"at most so many effects", "no máximo tantos efeitos"}
+	ResumeLimitHint = M{"empty: %s as before; 0: no limit", "vazio: %s como antes; 0: sem limite"}
+
+	RevertTitle      = M{"Revert the state that %s wrote?", "Reverter o estado que %s gravou?"}
+	RevertWhat       = M{"Every order that it wrote and that nobody changed since goes back to its value from before. What others wrote since stays. Effects cannot be undone: whoever was told something stays told.", "Cada pedido que ele gravou e que ninguém mudou desde então volta ao valor de antes. O que outros gravaram depois fica. Efeitos não se desfazem: quem foi avisado continua avisado."}
+	RevertButton     = M{"Revert", "Reverter"}
+	RevertDone       = M{"%s orders are as before %s; %s were changed by others since and stay.", "%s pedidos estão como antes de %s; %s foram mudados por outros e ficam."}
+	RevertSimulation = M{"%s is a simulation: it changed nothing.", "%s é uma simulação: não mudou nada."}
+
 	CancelTitle          = M{"Cancel %s for good?", "Cancelar %s de vez?"}
 	CancelApplyWhat      = M{"Each partition stops at its next checkpoint, within seconds. Commissions that were written and notices that went out stay as they are: cancelling undoes nothing. A cancelled replay cannot be resumed.", "Cada partição para no próximo checkpoint, em segundos. Comissões gravadas e avisos enviados ficam como estão: cancelar não desfaz nada. Um replay cancelado não pode ser retomado."}
 	CancelSimulationWhat = M{"The simulation stops within seconds. It wrote nothing outside its own tables. A cancelled replay cannot be resumed.", "A simulação para em segundos. Não gravou nada fora de suas próprias tabelas. Um replay cancelado não pode ser retomado."}
@@ -62,6 +76,8 @@ var (
 	QueueTo            = M{"to (not included)", "até (sem incluir)"}
 	QueueZone          = M{"time zone", "fuso horário"}
 	QueuePositions     = M{"positions", "posições"}
+	QueueHandler       = M{"handler", "manipulador"}
+	QueueHandlerByType = M{"by event type", "pelo tipo de evento"}
 	QueueTypes         = M{"event types", "tipos de evento"}
 	QueueOrders        = M{"orders", "pedidos"}
 	QueueLimit         = M{"at most so many effects", "no máximo tantos efeitos"}
@@ -96,5 +112,10 @@ var (
 
 	FiringsEmpty = M{"Nothing fired yet.", "Nada disparou ainda."}
 	NextNone     = M{"Nothing is scheduled in this configuration.", "Nada está agendado nesta configuração."}
+	RunNowTitle  = M{"Run a task now?", "Rodar uma tarefa agora?"}
+	RunNowWhat   = M{"The task does at once what it does at its slots: the slot that is due and that nobody ran, or one of its own. While it is at work it is refused. The work is done by a runner, not by this terminal.", "A tarefa faz já o que faz em seus horários: o disparo devido que ninguém rodou, ou um próprio. Enquanto ela trabalha, é recusado. O trabalho é feito por um executor, não por este terminal."}
+	RunNowTask   = M{"task", "tarefa"}
+	RunNowButton = M{"Run now", "Rodar agora"}
+	RunNowDone   = M{"%s was set going.", "%s foi posta a andar."}
 	NextIn       = M{"in %s", "em %s"}
 )

@@ -135,6 +135,14 @@ func (p *Printer) Percent(part, whole int64) string {
 	return p.Decimal(math.Floor(f*10)/10, 1) + " %"
 }
 
+// Share is Percent in few columns, without a fraction.
+func (p *Printer) Share(part, whole int64) string {
+	if whole <= 0 {
+		return None
+	}
+	return p.Int(max(0, min(part*100/whole, 100))) + "%"
+}
+
 // Change writes the relative change from before to after; from nothing or zero there is none.
 func (p *Printer) Change(before *int64, after int64) string {
 	if before == nil || *before == 0 {

@@ -243,9 +243,12 @@ func (f *Form) View(w, h int) layout.Block {
 	if f.spec.Body != nil {
 		body = f.spec.Body(f.Values(), inner)
 	}
-	foot := f.foot(inner)
-	room := max(h-2-len(foot), 0)
-	body = f.scrolled(body, inner, room)
+	foot, focus := f.foot(inner)
+	if most := max(h-2, 1); len(foot) > most { // a low window shows the fields around the focus
+		from := max(0, min(focus-most/2, len(foot)-most))
+		foot = foot[from : from+most]
+	}
+	body = f.scrolled(body, inner, max(h-2-len(foot), 0))
 	return modal.Box(f.theme, f.spec.Title, append(body, foot...), w)
 }
 
@@ -263,15 +266,14 @@ func (f *Form) scrolled(body layout.Block, w, room int) layout.Block {
 	return append(cut, f.theme.Muted.Render(text.Truncate(f.printer.S(text.FormMore, f.keys.PageDown.Help().Key), w)))
 }
 
-// foot draws the fields, what is wrong, and the buttons.
-func (f *Form) foot(w int) layout.Block {
+// foot draws the fields, what is wrong, and the buttons; focus is the line that has the keyboard.
+func (f *Form) foot(w int) (out layout.Block, focus int) {
 	t := f.theme
 	labels := 0
 	for _, fl := range f.fields {
 		labels = max(labels, text.Width(fl.Label))
 	}
 	labels = min(labels, w/2)
-	var out layout.Block
 	if len(f.fields) > 0 {
 		out = append(out, "")
 	}
@@ -280,7 +282,7 @@ func (f *Form) foot(w int) layout.Block {
 		focused := i == f.focus
 		style := t.Muted
 		if focused {
-			style = t.Accent
+			style, focus = t.Accent, len(out)
 		}
 		room := w - labels - 2
 		var value string
@@ -308,7 +310,10 @@ func (f *Form) foot(w int) layout.Block {
 		}
 		return t.Button.Render("  " + label + "  ")
 	}
-	return append(out, button(f.spec.Submit, f.focus == f.submit())+"  "+button(f.printer.S(text.FormCancel), f.focus == f.cancel()))
+	if f.focus >= f.submit() {
+		focus = len(out)
+	}
+	return append(out, button(f.spec.Submit, f.focus == f.submit())+"  "+button(f.printer.S(text.FormCancel), f.focus == f.cancel())), focus
 }
 
 func (f *Form) options(fl *field, focused bool, w int) string {

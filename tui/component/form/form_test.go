@@ -2,6 +2,7 @@ package form
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -150,4 +151,23 @@ func TestItFitsAndFieldsAreNeverCutOff(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestALowWindowShowsWhatHasTheKeyboard(t *testing.T) {
+	spec := Spec{Title: "many", Submit: "Go"}
+	for i := range 12 {
+		spec.Fields = append(spec.Fields, Field{Name: fmt.Sprint("f", i), Label: fmt.Sprintf("field-%02d", i)})
+	}
+	f := build(spec, nil)
+	see := func(what string) {
+		t.Helper()
+		if view := layout.Join(f.View(60, 9)); !strings.Contains(view, what) {
+			t.Fatalf("%q is out of sight:\n%s", what, view)
+		}
+	}
+	for i := range 12 {
+		see(fmt.Sprintf("field-%02d", i))
+		f.Update(tea.KeyMsg{Type: tea.KeyEnter})
+	}
+	see("[ Go ]")
 }

@@ -18,12 +18,14 @@ import (
 
 // Approver turns a simulation into an apply.
 type Approver interface {
-	ApprovePreview(ctx context.Context, id string) (batch.ApprovalPreview, error)
+	// ApprovePreview says what approving sets going; newID "" leaves the name of the apply to the program.
+	ApprovePreview(ctx context.Context, id, newID string) (batch.ApprovalPreview, error)
 	Approve(ctx context.Context, id, newID string) (batch.Replay, error)
 }
 
 // Approve looks at what approving a simulation would set going, and asks for the new run's id as the signature.
-func Approve(e *screen.Env, a Approver, r batch.Replay) tea.Cmd {
+// newID names the new run; "": the program does.
+func Approve(e *screen.Env, a Approver, r batch.Replay, newID string) tea.Cmd {
 	id := text.Clean(r.ID)
 	if r.Mode == batch.Apply {
 		return e.Tell(toast.Warn, text.ApproveNotSimulation, id)
@@ -35,7 +37,7 @@ func Approve(e *screen.Env, a Approver, r batch.Replay) tea.Cmd {
 	return tea.Batch(
 		e.Tell(toast.Info, text.ApproveLooking, id),
 		e.Call(screen.Long, func(ctx context.Context) (tea.Msg, error) {
-			p, err := a.ApprovePreview(ctx, r.ID)
+			p, err := a.ApprovePreview(ctx, r.ID, newID)
 			if err != nil {
 				return nil, err
 			}
@@ -46,17 +48,9 @@ func Approve(e *screen.Env, a Approver, r batch.Replay) tea.Cmd {
 func approval(e *screen.Env, a Approver, id string, p batch.ApprovalPreview) *form.Form {
 	newID := p.NewID
 	return form.New(form.Spec{
-		Title: e.S(text.ApproveTitle, text.Clean(id)),
-		Body:  func(_ form.Values, w int) layout.Block { return approvalBody(e, p, w) },
-		Fields: []form.Field{{
-			Name: "id", Label: e.S(text.ApproveType, text.Clean(newID)),
-			Check: func(v string) string {
-				if v != newID {
-					return e.S(text.ApproveMismatch, text.Clean(newID))
-				}
-				return ""
-			},
-		}},
+		Title:  e.S(text.ApproveTitle, text.Clean(id)),
+		Body:   func(_ form.Values, w int) layout.Block { return approvalBody(e, p, w) },
+		Fields: []form.Field{signature(e, newID)},
 		Submit: e.S(text.ApproveButton),
 		Danger: true,
 		Do: func(form.Values) (func() (tea.Msg, error), string) {

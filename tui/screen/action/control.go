@@ -18,8 +18,11 @@ import (
 // Controller stops and starts replays.
 type Controller interface {
 	Pause(ctx context.Context, id string) error
-	Resume(ctx context.Context, id string) error
+	// Resume carries on, under other limits if any are given.
+	Resume(ctx context.Context, id string, limits *batch.Limits) error
 	Cancel(ctx context.Context, id string) error
+	// Revert undoes the state that an apply wrote and nobody overwrote since.
+	Revert(ctx context.Context, id string) (reverted, left int64, err error)
 }
 
 // Which actions a state allows. A state that is not known ("") allows all: the database decides.
@@ -35,12 +38,17 @@ type verb struct {
 	title, what, button, done text.M
 	allowed                   func(batch.State) bool
 	danger                    bool
-	run                       func(context.Context, string) error
+	fields                    []form.Field
+	run                       func(ctx context.Context, id string, v form.Values) error
+}
+
+func plain(run func(context.Context, string) error) func(context.Context, string, form.Values) error {
+	return func(ctx context.Context, id string, _ form.Values) error { return run(ctx, id) }
 }
 
 // Pause asks whether to pause a replay.
 func Pause(e *screen.Env, c Controller, r batch.Replay) tea.Cmd {
-	return ask(e, r, verb{text.PauseTitle, text.PauseWhat, text.PauseButton, text.PauseDone, canPause, false, c.Pause})
+	return ask(e, r, verb{text.PauseTitle, text.PauseWhat, text.PauseButton, text.PauseDone, canPause, false, nil, plain(c.Pause)})
 }
 
 // Resume asks whether to resume a replay.
@@ -49,7 +57,22 @@ func Resume(e *screen.Env, c Controller, r batch.Replay) tea.Cmd {
 	if r.State == batch.Partial || r.State == batch.Failed {
 		what = text.ResumeAgainWhat
 	}
-	return ask(e, r, verb{text.ResumeTitle, what, text.ResumeButton, text.ResumeDone, canResume, false, c.Resume})
+	v := verb{text.ResumeTitle, what, text.ResumeButton, text.ResumeDone, canResume, false, nil, func(ctx context.Context, id string, v form.Values) error {
+		limits, _ := parseLimit(v["limit"])
+		return c.Resume(ctx, id, limits)
+	}}
+	if r.Limits.Effects > 0 { // it may be what stopped it
+		v.fields = []form.Field{{
+			Name: "limit", Label: e.S(text.ResumeLimit), Hint: e.S(text.ResumeLimitHint, e.Int(r.Limits.Effects)),
+			Check: func(s string) string {
+				if _, ok := parseLimit(s); !ok {
+					return e.S(text.QueueBadNumber, e.S(text.ResumeLimit), e.Int(0), e.Int(mostEffects))
+				}
+				return ""
+			},
+		}}
+	}
+	return ask(e, r, v)
 }
 
 // Cancel asks whether to cancel a replay.
@@ -58,7 +81,7 @@ func Cancel(e *screen.Env, c Controller, r batch.Replay) tea.Cmd {
 	if r.Mode == batch.Simulate {
 		what = text.CancelSimulationWhat
 	}
-	return ask(e, r, verb{text.CancelTitle, what, text.CancelButton, text.CancelDone, canCancel, true, c.Cancel})
+	return ask(e, r, verb{text.CancelTitle, what, text.CancelButton, text.CancelDone, canCancel, true, nil, plain(c.Cancel)})
 }
 
 func ask(e *screen.Env, r batch.Replay, v verb) tea.Cmd {
@@ -77,17 +100,32 @@ func ask(e *screen.Env, r batch.Replay, v verb) tea.Cmd {
 			}
 			return body
 		},
+		Fields: v.fields,
 		Submit: e.S(v.button),
 		Danger: v.danger,
-		Do: func(form.Values) (func() (tea.Msg, error), string) {
+		Do: func(values form.Values) (func() (tea.Msg, error), string) {
 			return func() (tea.Msg, error) {
 				ctx, cancel := context.WithTimeout(e.Ctx, screen.Quick)
 				defer cancel()
-				if err := v.run(ctx, r.ID); err != nil {
+				if err := v.run(ctx, r.ID, values); err != nil {
 					return nil, err
 				}
 				return screen.Changed{Toast: screen.Toast{Kind: toast.Good, Text: e.S(v.done, id)}}, nil
 			}, ""
 		},
 	})
+}
+
+const mostEffects = 1 << 50
+
+// parseLimit reads a new limit of effects; "" keeps the one there is, 0 is none.
+func parseLimit(s string) (*batch.Limits, bool) {
+	if s == "" {
+		return nil, true
+	}
+	n, err := parseNumber(s)
+	if err != nil || n < 0 || n > mostEffects {
+		return nil, false
+	}
+	return &batch.Limits{Effects: n}, true
 }

@@ -19,6 +19,8 @@ import (
 type Queuer interface {
 	Preview(ctx context.Context, q batch.Request) (batch.Preview, error)
 	Queue(ctx context.Context, q batch.Request) (batch.Replay, error)
+	// Handlers are the names of what can project events.
+	Handlers() []string
 }
 
 // Queue asks what to replay; nothing is queued before its preview was seen.
@@ -41,6 +43,7 @@ func Queue(e *screen.Env, q Queuer) tea.Cmd {
 			{Name: "to", Label: e.S(text.QueueTo), Hint: e.S(text.QueueToHint)},
 			{Name: "zone", Label: e.S(text.QueueZone), Value: zone, Hint: "America/Sao_Paulo"},
 			{Name: "positions", Label: e.S(text.QueuePositions), Hint: e.S(text.QueuePositionsHint)},
+			handlerField(e, q.Handlers()),
 			{Name: "types", Label: e.S(text.QueueTypes), Hint: e.S(text.QueueAllHint)},
 			{Name: "orders", Label: e.S(text.QueueOrders), Hint: e.S(text.QueueAllHint)},
 			{Name: "limit", Label: e.S(text.QueueLimit), Hint: e.S(text.QueueNoLimit)},
@@ -66,6 +69,18 @@ func Queue(e *screen.Env, q Queuer) tea.Cmd {
 			}, ""
 		},
 	})
+}
+
+// handlerField chooses who projects the events. Where there is one handler there is nothing to choose.
+func handlerField(e *screen.Env, names []string) form.Field {
+	f := form.Field{Name: "handler", Label: e.S(text.QueueHandler)}
+	if len(names) > 1 {
+		f.Options = append(f.Options, form.Option{Label: e.S(text.QueueHandlerByType)})
+	}
+	for _, name := range names {
+		f.Options = append(f.Options, form.Option{Value: name, Label: text.Clean(name)})
+	}
+	return f
 }
 
 // windowLine says, while it is typed, which instants a window means.
@@ -104,22 +119,14 @@ func preview(e *screen.Env, q Queuer, p batch.Preview) *form.Form {
 	}
 	if request.Mode == batch.Apply {
 		spec.Danger = true
-		spec.Fields = []form.Field{{
-			Name: "id", Label: e.S(text.ApproveType, text.Clean(request.ID)),
-			Check: func(v string) string {
-				if v != request.ID {
-					return e.S(text.ApproveMismatch, text.Clean(request.ID))
-				}
-				return ""
-			},
-		}}
+		spec.Fields = []form.Field{signature(e, request.ID)}
 	}
 	return form.New(spec, e.Theme, e.Printer, e.Keys)
 }
 
 func previewBody(e *screen.Env, p batch.Preview, w int) layout.Block {
 	warnings := previewWarnings(e, p, w)
-	f := e.Facts().Add(text.LabelScope, e.Scope(p.Request.Scope))
+	f := e.Facts().Add(text.QueueHandler, text.Clean(p.Request.Handler)).Add(text.LabelScope, e.Scope(p.Request.Scope))
 	if p.UTCFrom != nil && p.UTCTo != nil {
 		f.Add(text.LabelUTC, e.UTC(*p.UTCFrom)+" "+e.Theme.Right+" "+e.UTC(*p.UTCTo))
 	}

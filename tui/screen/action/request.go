@@ -14,7 +14,7 @@ import (
 // parseRequest reads the form. It returns what it understood even if there is a problem, so that the preview of
 // the window follows the typing.
 func parseRequest(e *screen.Env, v form.Values) (batch.Request, string) {
-	q := batch.Request{ID: v["id"], Mode: batch.Mode(v["mode"])}
+	q := batch.Request{ID: v["id"], Handler: v["handler"], Mode: batch.Mode(v["mode"])}
 	problem := ""
 	wrong := func(m text.M, args ...any) {
 		if problem == "" {
@@ -25,14 +25,14 @@ func parseRequest(e *screen.Env, v form.Values) (batch.Request, string) {
 		if v[name] == "" {
 			return 0
 		}
-		n, err := strconv.ParseInt(strings.NewReplacer(".", "", ",", "", " ", "").Replace(v[name]), 10, 64)
+		n, err := parseNumber(v[name])
 		if err != nil || n < least || n > most {
 			wrong(text.QueueBadNumber, e.S(label), e.Int(least), e.Int(most))
 		}
 		return n
 	}
 	q.Scope.Types, q.Scope.Orders = list(v["types"]), list(v["orders"])
-	q.Limits.Effects = number("limit", text.QueueLimit, 1, 1<<50)
+	q.Limits.Effects = number("limit", text.QueueLimit, 1, mostEffects)
 	q.Partitions = int(number("partitions", text.QueuePartitions, 1, 4096))
 	q.Priority = int(number("priority", text.QueuePriority, 1, 4))
 
@@ -78,6 +78,11 @@ func parseRequest(e *screen.Env, v form.Values) (batch.Request, string) {
 		wrong(text.QueueNoScope)
 	}
 	return q, problem
+}
+
+// parseNumber reads a whole number, with or without thousands separators.
+func parseNumber(s string) (int64, error) {
+	return strconv.ParseInt(strings.NewReplacer(".", "", ",", "", " ", "").Replace(s), 10, 64)
 }
 
 // instant reads a time as people write it; day is true if it named a day only.

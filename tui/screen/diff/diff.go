@@ -249,7 +249,7 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.Export):
 		return m.export()
 	case key.Matches(msg, k.Approve):
-		return action.Approve(m.env, m.source, batch.Replay{ID: m.id})
+		return action.Approve(m.env, m.source, batch.Replay{ID: m.id}, "")
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func (m *Model) selected() (batch.DiffRow, bool) {
 	return batch.DiffRow{}, false
 }
 
-// Command carries out "export FORMAT FILE", "approve", and "order ID".
+// Command carries out "export FORMAT FILE" and "order ID".
 func (m *Model) Command(name, arg string) (tea.Cmd, bool) {
 	switch name {
 	case "export":
@@ -281,10 +281,6 @@ func (m *Model) Command(name, arg string) (tea.Cmd, bool) {
 			return m.export(), true
 		}
 		return m.write(format, strings.TrimSpace(file)), true
-	case "approve":
-		if arg == "" || arg == m.id {
-			return action.Approve(m.env, m.source, batch.Replay{ID: m.id}), true
-		}
 	case "order":
 		m.history = openHistory(m.env, m.source, arg, batch.DiffRow{OrderID: arg}, false)
 		return nil, true

@@ -33,8 +33,9 @@ type Model struct {
 	id     string
 	feed   *feed.Feed[snapshot]
 	pace   pace
-	cursor int  // partition that is pointed at
-	led    bool // the cursor was moved by hand; until then it follows the work
+	at     batch.Stage // that the pace is of
+	cursor int         // partition that is pointed at
+	led    bool        // the cursor was moved by hand; until then it follows the work
 	bars   bool
 	table  table.Table
 	grid   heatmap.Grid // as last drawn
@@ -113,7 +114,11 @@ func (m *Model) Keys() []key.Binding {
 	if r.Mode == batch.Simulate && (r.State == batch.Done || r.State == batch.Partial) {
 		keys = append(keys, k.Approve)
 	}
-	return append(keys, k.View, k.ToDiff, k.ToFailures)
+	keys = append(keys, k.View, k.ToDiff, k.ToFailures)
+	if action.CanRevert(r) {
+		keys = append(keys, k.Revert)
+	}
+	return keys
 }
 
 // Update takes keys and snapshots.
@@ -124,7 +129,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.follow()
 		m.table.Sync(rows{m})
 		if r := msg.(feed.Result); !r.Same && active(p.Replay.State) {
-			m.pace.add(p.At, p.Total.Read)
+			if p.Stage != m.at {
+				m.at, m.pace = p.Stage, pace{}
+			}
+			done, _, _ := m.done()
+			m.pace.add(p.At, done)
 		}
 		return nil
 	}
@@ -146,7 +155,9 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.Cancel):
 		return action.Cancel(m.env, m.source, r)
 	case key.Matches(msg, k.Approve):
-		return action.Approve(m.env, m.source, r)
+		return action.Approve(m.env, m.source, r, "")
+	case key.Matches(msg, k.Revert):
+		return action.Revert(m.env, m.source, r)
 	case key.Matches(msg, k.ToDiff):
 		return screen.Send(screen.Go{Screen: screen.Diff, Replay: m.id})
 	case key.Matches(msg, k.ToFailures):
@@ -168,7 +179,7 @@ func (m *Model) follow() {
 		return
 	}
 	for i, p := range m.feed.Value.Partitions {
-		if p.Owner != "" && !p.Done {
+		if _, done := m.inHand(p); p.Owner != "" && !done {
 			m.cursor = i
 			return
 		}
@@ -216,17 +227,18 @@ func (m *Model) cells() heatmap.Map {
 	parts := m.feed.Value.Partitions
 	states := make([]heatmap.State, len(parts))
 	for i, p := range parts {
-		states[i] = stateOf(p)
+		states[i] = m.stateOf(p)
 	}
 	return heatmap.Map{States: states, Cursor: m.cursor}
 }
 
 // stateOf shows a partition with poison events as one that needs a look, whatever else it does.
-func stateOf(p batch.Partition) heatmap.State {
+func (m *Model) stateOf(p batch.Partition) heatmap.State {
+	c, done := m.inHand(p)
 	switch {
-	case p.Counters.Poison > 0:
+	case c.Poison > 0:
 		return heatmap.Error
-	case p.Done:
+	case done:
 		return heatmap.Done
 	case p.Owner != "":
 		return heatmap.Active

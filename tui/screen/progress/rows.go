@@ -19,25 +19,26 @@ func (r rows) ID(i int) string { return strconv.Itoa(r.feed.Value.Partitions[i].
 func (r rows) Row(i int) table.Row {
 	e, p := r.env, r.feed.Value.Partitions[i]
 	t := e.Theme
-	symbol, style := heatmap.Look(t, stateOf(p))
+	c, _ := r.inHand(p)
+	symbol, style := heatmap.Look(t, r.stateOf(p))
 	owner, ownerStyle := text.None, t.Faint
 	if p.Owner != "" {
 		owner, ownerStyle = r.worker(p.Owner), t.Accent
 	}
 	poison := t.Faint
-	if p.Counters.Poison > 0 {
+	if c.Poison > 0 {
 		poison = t.Bad
 	}
 	return table.Row{Cells: []table.Cell{
 		{Text: e.Int(int64(p.Index)), Style: t.Muted},
 		{Text: symbol, Style: style},
-		{Text: e.Percent(doneOf(p), p.Events), Style: t.Text},
-		{Bar: func(w int, back theme.Style) string { return chart.BarOn(t, doneOf(p), p.Events, w, style, back) }},
-		{Text: e.Int(p.Counters.Read), Style: t.Text},
+		{Text: e.Percent(r.doneOf(p), p.Events), Style: t.Text},
+		{Bar: func(w int, back theme.Style) string { return chart.BarOn(t, r.doneOf(p), p.Events, w, style, back) }},
+		{Text: e.Int(c.Read), Style: t.Text},
 		{Text: e.Int(p.Events), Style: t.Muted},
 		{Text: e.Int(p.First) + "–" + e.Int(p.Last), Style: t.Muted},
 		{Text: e.Int(p.Position), Style: t.Text},
-		{Text: e.Int(p.Counters.Poison), Style: poison},
+		{Text: e.Int(c.Poison), Style: poison},
 		{Text: owner, Style: ownerStyle},
 	}}
 }

@@ -109,6 +109,9 @@ func (m *Model) summary(w int) layout.Block {
 			out = append(out, text.Truncate(t.Muted.Render(e.S(why.label)+"  ")+why.style.Render(text.CleanLine(why.text)), w))
 		}
 	}
+	if stage := m.stage(); stage != "" {
+		out = append(out, t.Accent.Render(text.Truncate(stage, w)))
+	}
 	out = append(out, m.bar(w, style), m.paceLine(w))
 	if line := m.limit(w); line != "" {
 		out = append(out, line)
@@ -116,23 +119,27 @@ func (m *Model) summary(w int) layout.Block {
 	if r.Summary != nil { // the account at the end has them
 		return out
 	}
-	return append(out, e.Counters(p.Total, r.Mode == batch.Simulate, w)...)
+	counters, foreseen := m.counters()
+	return append(out, e.Counters(counters, foreseen, w)...)
 }
 
 func (m *Model) bar(w int, style theme.Style) string {
 	e, p := m.env, m.feed.Value
-	total, known := m.total()
+	read, total, known := m.done()
 	if known && total == 0 {
 		return e.Theme.Muted.Render(e.S(text.NothingToDo))
 	}
 	if !known {
 		return e.Theme.Muted.Render(e.S(text.NotPlanned))
 	}
-	read := max(0, min(p.Total.Read, total))
 	if p.Replay.State == batch.Done {
 		read = total
 	}
-	label := "  " + e.Percent(read, total) + "  " + e.S(text.OfEvents, e.Int(read), e.Int(total))
+	unit := text.OfEvents
+	if m.early() && p.Stage == batch.Writing {
+		unit = text.StageParts
+	}
+	label := "  " + e.Percent(read, total) + "  " + e.S(unit, e.Int(read), e.Int(total))
 	room := max(w-text.Width(label), 4)
 	return chart.Bar(e.Theme, read, total, room, style) + e.Theme.Bold.Render(label)
 }
@@ -142,7 +149,7 @@ func (m *Model) paceLine(w int) string {
 	e, p := m.env, m.feed.Value
 	t, r := e.Theme, p.Replay
 	started := time.Time{}
-	if r.StartedAt != nil {
+	if r.StartedAt != nil && (r.Mode == batch.Simulate || p.Stage == batch.Projecting) { // its first stage
 		started = *r.StartedAt
 	}
 	fact := func(label text.M, value string) string {
@@ -151,11 +158,11 @@ func (m *Model) paceLine(w int) string {
 	parts := []string{fact(text.LabelElapsed, m.elapsed())}
 	rate, eta := text.None, text.None
 	if r.State == batch.Running {
-		if perSecond, ok := m.pace.rate(started); ok {
+		if perSecond, ok := m.pace.rate(started); ok && p.Stage != batch.Writing {
 			rate = e.S(text.PerSecond, e.Decimal(perSecond, decimals(perSecond)))
 		}
-		if total, known := m.total(); known {
-			if left, ok := m.pace.left(total-p.Total.Read, started); ok {
+		if done, all, known := m.done(); known {
+			if left, ok := m.pace.left(all-done, started); ok {
 				eta = e.Duration(left)
 			}
 		}
@@ -220,7 +227,7 @@ func (m *Model) legend() string {
 	e := m.env
 	counts := map[heatmap.State]int64{}
 	for _, p := range m.feed.Value.Partitions {
-		counts[stateOf(p)]++
+		counts[m.stateOf(p)]++
 	}
 	var parts []string
 	for _, s := range []struct {
@@ -260,34 +267,35 @@ func (m *Model) pointed(w int) string {
 	if to-from > 1 {
 		var done, read, events int64
 		for _, p := range parts[from:to] {
-			if p.Done {
+			if _, all := m.inHand(p); all {
 				done++
 			}
-			read += p.Counters.Read
+			read += m.doneOf(p)
 			events += p.Events
 		}
 		return text.Truncate(t.Muted.Render(e.S(text.PartitionGroup, from, to-1, e.Int(done), e.Int(int64(to-from)))+"  ")+
 			t.Text.Render(e.Percent(min(read, events), events)), w)
 	}
 	p := parts[m.cursor]
-	symbol, style := heatmap.Look(t, stateOf(p))
+	symbol, style := heatmap.Look(t, m.stateOf(p))
 	line := style.Render(symbol) + t.Bold.Render(" #"+e.Int(int64(p.Index))) + "  " +
-		t.Text.Render(e.Percent(doneOf(p), p.Events)+"  "+e.S(text.OfEvents, e.Int(doneOf(p)), e.Int(p.Events))) +
+		t.Text.Render(e.Percent(m.doneOf(p), p.Events)+"  "+e.S(text.OfEvents, e.Int(m.doneOf(p)), e.Int(p.Events))) +
 		t.Muted.Render("  "+e.Int(p.First)+" "+t.Right+" "+e.Int(p.Last))
 	if p.Owner != "" {
 		line += t.Accent.Render("  " + text.Clean(m.worker(p.Owner)))
 	}
-	if p.Counters.Poison > 0 {
-		line += t.Bad.Render("  " + e.S(text.PoisonCount, e.Int(p.Counters.Poison)))
+	if c, _ := m.inHand(p); c.Poison > 0 {
+		line += t.Bad.Render("  " + e.S(text.PoisonCount, e.Int(c.Poison)))
 	}
 	return text.Truncate(line, w)
 }
 
-func doneOf(p batch.Partition) int64 {
-	if p.Done {
+func (m *Model) doneOf(p batch.Partition) int64 {
+	c, done := m.inHand(p)
+	if done {
 		return p.Events
 	}
-	return max(0, min(p.Counters.Read, p.Events))
+	return max(0, min(c.Read, p.Events))
 }
 
 func (m *Model) effects(w int) layout.Block {

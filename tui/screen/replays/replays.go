@@ -245,35 +245,21 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.Cancel):
 		return action.Cancel(m.env, m.source, r)
 	case key.Matches(msg, k.Approve):
-		return action.Approve(m.env, m.source, r)
+		return action.Approve(m.env, m.source, r, "")
+	case key.Matches(msg, k.Revert):
+		return action.Revert(m.env, m.source, r)
 	}
 	return nil
 }
 
-// Command carries out what can be typed about replays: pause, resume, cancel and approve, of the selected one
-// if none is named, and new.
-func (m *Model) Command(name, arg string) (tea.Cmd, bool) {
-	r, _ := m.Selected()
-	if arg != "" && arg != r.ID {
-		r = batch.Replay{ID: arg}
+// Find is a replay in memory; of one that is not, only the id is known.
+func (m *Model) Find(id string) batch.Replay {
+	for _, r := range m.list.Rows() {
+		if r.ID == id {
+			return r
+		}
 	}
-	if name == "new" {
-		return action.Queue(m.env, m.source), true
-	}
-	if r.ID == "" {
-		return nil, false
-	}
-	switch name {
-	case "pause":
-		return action.Pause(m.env, m.source, r), true
-	case "resume":
-		return action.Resume(m.env, m.source, r), true
-	case "cancel":
-		return action.Cancel(m.env, m.source, r), true
-	case "approve":
-		return action.Approve(m.env, m.source, r), true
-	}
-	return nil, false
+	return batch.Replay{ID: id}
 }
 
 // IDs are the replays in memory, for completion.

@@ -53,6 +53,13 @@ func (m *Model) Row(i int) table.Row {
 // share is how much of a replay is done.
 func (m *Model) share(r batch.Replay) string {
 	if p, ok := m.bars.Value[r.ID]; ok && r.Events != nil {
+		switch p.Stage {
+		case batch.Projecting:
+			return "1/3 " + m.env.Share(p.StageDone, p.StageAll)
+		case batch.Writing:
+			return "2/3 " + m.env.Share(p.StageDone, p.StageAll)
+		case batch.Working:
+		}
 		return m.env.Percent(min(p.Total.Read, *r.Events), *r.Events)
 	}
 	if s := r.Summary; s != nil && s.Events > 0 {

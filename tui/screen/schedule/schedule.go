@@ -13,6 +13,7 @@ import (
 	"reprise.dev/reprise/tui/component/table"
 	"reprise.dev/reprise/tui/feed"
 	"reprise.dev/reprise/tui/screen"
+	"reprise.dev/reprise/tui/screen/action"
 	"reprise.dev/reprise/tui/text"
 )
 
@@ -20,7 +21,7 @@ import (
 type Source interface {
 	// Firings lists slots, newest first (ties by task), after the given one (nil: from the newest).
 	Firings(ctx context.Context, limit int, after *batch.Firing) ([]batch.Firing, error)
-	NextFirings() []batch.NextFiring
+	action.Scheduler
 	Hosts(ctx context.Context) ([]batch.Host, error)
 }
 
@@ -81,7 +82,7 @@ func (m *Model) Back() bool { return false }
 // Keys are those of a list.
 func (m *Model) Keys() []key.Binding {
 	k := m.env.Keys
-	return []key.Binding{k.Up, k.Down, k.PageDown, k.Top, k.Bottom}
+	return []key.Binding{k.RunNow, k.Up, k.Down, k.PageDown, k.Top, k.Bottom}
 }
 
 // Update takes keys and what was read.
@@ -94,6 +95,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	if msg, ok := msg.(tea.KeyMsg); ok {
+		if key.Matches(msg, m.env.Keys.RunNow) {
+			f, _ := m.selected()
+			return action.RunNow(m.env, m.source, f.Task)
+		}
 		cmd, _ := screen.Scroll(m.env.Keys, msg, &m.table, rows{m}, m.list, m.env.Local())
 		return cmd
 	}

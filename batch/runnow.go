@@ -1,0 +1,74 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// busyFor is how long a slot that says it is at work keeps others from being set going by hand. A sweep ends itself
+// long before; a slot that is older belongs to a process that is gone.
+const busyFor = 2 * time.Hour
+
+const busySlotSQL = `
+	select executor, previsto_para, reivindicado_em from agenda_disparo
+	where tarefa = $1 and estado = 'executando' and reivindicado_em > clock_timestamp() - $2::bigint * interval '1 microsecond'
+	order by previsto_para desc limit 1`
+
+// RunNow sets a schedule's task going at once: the slot that is due and that nobody ran, if there is one, else one of
+// its own. While the task is at work, whoever set it going, it is [ErrHeld] and says who that is. by names who asks.
+func (s *Store) RunNow(ctx context.Context, schedule Schedule, by string) (Firing, error) {
+	spec, err := ParseSpec(schedule.Spec)
+	if err != nil {
+		return Firing{}, fmt.Errorf("run %s now: %w: %w", schedule.Name, ErrUsage, err)
+	}
+	f := Firing{Task: schedule.Name, State: "executando", Host: by}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// A slot that somebody is claiming right now is waited for, and seen.
+		if _, err := tx.Exec(ctx, `lock table agenda_disparo in share row exclusive mode`); err != nil {
+			return err
+		}
+		var holder string
+		var slot, since time.Time
+		switch err := tx.QueryRow(ctx, busySlotSQL, f.Task, busyFor.Microseconds()).Scan(&holder, &slot, &since); {
+		case err == nil:
+			return fmt.Errorf("%w: by %s since %s", ErrHeld, holder, since.In(schedule.Zone).Format("15:04:05 MST"))
+		case !isNoRows(err):
+			return err
+		}
+		var last *time.Time
+		var now time.Time
+		err := tx.QueryRow(ctx, `
+			select (select max(previsto_para) from agenda_disparo where tarefa = $1), clock_timestamp()`, f.Task).Scan(&last, &now)
+		if err != nil {
+			return err
+		}
+		f.Slot = now
+		if last != nil {
+			for due := NextSlot(spec, schedule.Zone, *last); !due.IsZero() && !due.After(now); due = NextSlot(spec, schedule.Zone, due) {
+				f.Slot = due
+			}
+		}
+		if _, err := tx.Exec(ctx, claimSlotSQL, f.Task, f.Slot, by, "executando", ""); err != nil {
+			return err
+		}
+		if f.Detail, err = runTask(ctx, schedule.Task, tx, f.Slot); err != nil {
+			return err
+		}
+		if f.Detail == sweepTask { // the job writes how it ended
+			f.Detail = ""
+			return nil
+		}
+		f.State = "concluido"
+		_, err = tx.Exec(ctx, `
+			update agenda_disparo set estado = $3, detalhe = nullif($4, ''), terminado_em = clock_timestamp()
+			where tarefa = $1 and previsto_para = $2`, f.Task, f.Slot, f.State, f.Detail)
+		return err
+	})
+	if err != nil {
+		return Firing{}, fmt.Errorf("run %s now: %w", schedule.Name, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,109 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reprise.dev/reprise/batch"
+)
+
+// TestP10_RunNowBesideWorkIsRefused: one of many who press at once sets the task going, the others learn who it was;
+// once it has ended it may be run again.
+func TestP10_RunNowBesideWorkIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	store := b.store()
+	sweep := batch.Schedule{Name: "varredura", Spec: "0 2 * * *", Zone: time.UTC, Task: store.SweepSchedule("varredura")}
+	var ran, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			_, err := store.RunNow(context.Background(), sweep, "maria@bastion-1")
+			switch {
+			case err == nil:
+				ran.Add(1)
+			case errors.Is(err, batch.ErrHeld) && strings.Contains(err.Error(), "maria@bastion-1"):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if ran.Load() != 1 || refused.Load() != 7 {
+		t.Fatalf("%d ran, %d refused", ran.Load(), refused.Load())
+	}
+	if n := scan[int](b, `select count(*) from river.river_job where kind = 'varrer'`); n != 1 {
+		t.Fatalf("%d sweeps were handed out", n)
+	}
+	b.exec(`update agenda_disparo set estado = 'concluido'`)
+	if _, err := store.RunNow(context.Background(), sweep, "maria@bastion-1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestP10_RunNowIsTheSlotThatIsDue: a slot that nobody ran is run once, not once by hand and once by the schedule.
+func TestP10_RunNowIsTheSlotThatIsDue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ran := 0
+	hourly := batch.Schedule{Name: "hourly", Spec: "0 * * * *", Zone: time.UTC, Task: func(context.Context, pgx.Tx, time.Time) (string, error) { ran++; return "ran", nil }}
+	now := scan[time.Time](b, `select clock_timestamp()`)
+	due := now.UTC().Truncate(time.Hour)
+	b.slotOnRecord(hourly.Name, due.Add(-3*time.Hour))
+	f, err := b.store().RunNow(context.Background(), hourly, "maria@bastion-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !f.Slot.Equal(due) || f.State != "concluido" || f.Detail != "ran" {
+		t.Fatalf("ran %v, want the slot of %v", f, due)
+	}
+	if err := b.host().FireDue(context.Background(), hourly, now); err != nil {
+		t.Fatal(err)
+	}
+	if ran != 1 {
+		t.Fatalf("ran %d times", ran)
+	}
+}
+
+// TestP10_RunNowSeesAClaimThatIsBeingMade: a slot that the schedule claims at this moment is waited for, and seen.
+func TestP10_RunNowSeesAClaimThatIsBeingMade(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	store := b.store()
+	ctx := context.Background()
+	tx, err := b.pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if _, err := tx.Exec(ctx, `insert into agenda_disparo (tarefa, previsto_para, executor, estado) values ('varredura', clock_timestamp(), 'bastion-2', 'executando')`); err != nil {
+		t.Fatal(err)
+	}
+	answer := make(chan error, 1)
+	go func() {
+		_, err := store.RunNow(ctx, batch.Schedule{Name: "varredura", Spec: "0 2 * * *", Zone: time.UTC, Task: store.SweepSchedule("varredura")}, "maria@bastion-1")
+		answer <- err
+	}()
+	for waiting := 0; waiting == 0; {
+		select {
+		case err := <-answer:
+			t.Fatalf("did not wait for the claim: %v", err)
+		default:
+			waiting = scan[int](b, `select count(*) from pg_locks where relation = 'agenda_disparo'::regclass and not granted`)
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answer; !errors.Is(err, batch.ErrHeld) || !strings.Contains(err.Error(), "bastion-2") {
+		t.Fatalf("got %v", err)
+	}
+}

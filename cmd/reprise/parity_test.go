@@ -1,0 +1,72 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"reprise.dev/reprise/tui"
+)
+
+// parity says which command does what the dashboard does: every way in which the dashboard reads or commands, and the
+// command and flag that answer the same. Both go through the same function.
+var parity = map[string]string{
+	"Now":             "doctor",
+	"Identity":        "doctor",
+	"Replays":         "replay list",
+	"Progress":        "replay show",
+	"Failures":        "replay show --failures",
+	"Handlers":        "replay queue --handler",
+	"Preview":         "replay queue --dry-run",
+	"Queue":           "replay queue",
+	"Pause":           "replay pause",
+	"Resume":          "replay resume --limit-effects",
+	"Cancel":          "replay cancel",
+	"Revert":          "replay revert",
+	"ApprovePreview":  "replay approve --dry-run",
+	"Approve":         "replay approve --id",
+	"Diff":            "replay diff --sort",
+	"DiffTotals":      "replay diff --totals",
+	"ExportDiff":      "replay diff --export",
+	"Divergences":     "replay diff --told-otherwise",
+	"OrderHistory":    "history",
+	"Event":           "review show",
+	"Uncertain":       "review list --kind",
+	"UncertainCounts": "review list --counts",
+	"UncertainByKey":  "review show",
+	"Occurrences":     "review show",
+	"Decisions":       "review show",
+	"Decide":          "review decide --note",
+	"Firings":         "schedule list",
+	"NextFirings":     "schedule list",
+	"Hosts":           "schedule list",
+	"RunNow":          "schedule run",
+}
+
+func TestACommandDoesAllThatTheDashboardDoes(t *testing.T) {
+	data := reflect.TypeFor[tui.Data]()
+	for i := range data.NumMethod() {
+		if name := data.Method(i).Name; parity[name] == "" {
+			t.Errorf("the dashboard has %s, no command does", name)
+		}
+	}
+	for name, line := range parity {
+		if _, ok := data.MethodByName(name); !ok {
+			t.Errorf("the dashboard has no %s any more", name)
+		}
+		words := strings.Fields(line)
+		flag := ""
+		if last := words[len(words)-1]; strings.HasPrefix(last, "--") {
+			flag, words = last[2:], words[:len(words)-1]
+		}
+		c, rest, err := newRoot().Find(words)
+		if err != nil || len(rest) > 0 || !slices.Equal(strings.Fields(c.CommandPath())[1:], words) {
+			t.Errorf("%s: no command %q", name, line)
+			continue
+		}
+		if flag != "" && c.Flags().Lookup(flag) == nil {
+			t.Errorf("%s: command %q has no such flag", name, line)
+		}
+	}
+}

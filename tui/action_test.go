@@ -1,0 +1,157 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise.dev/reprise/batch"
+	"reprise.dev/reprise/tui/fake"
+	"reprise.dev/reprise/tui/screen"
+)
+
+func (r *rig) commanded(want ...string) {
+	r.t.Helper()
+	if got := r.store.Commanded(); strings.Join(got, ";") != strings.Join(want, ";") {
+		r.t.Fatalf("commanded %q, want %q", got, want)
+	}
+}
+
+func TestRevertIsSignedWithTheRunsID(t *testing.T) {
+	r := newRig(t, rigOptions{w: 100, h: 40})
+	r.open(screen.Progress, "aplicar-2026-10-14-v1")
+	r.press("R")
+	r.sees("Revert the state that aplicar-2026-10-14-v1 wrote?", "Effects cannot be undone", "type aplicar-2026-10-14-v1")
+	r.press("enter", "enter")
+	r.sees("That is not aplicar-2026-10-14-v1.")
+	r.commanded()
+	r.press(`"aplicar-2026-10-14-v1"`, "enter", "enter")
+	r.advance(time.Second)
+	r.sees("4,781 orders are as before", "31 were changed by others")
+	r.commanded("revert aplicar-2026-10-14-v1")
+	r.open(screen.Progress, "simular-2026-10-14")
+	r.press("R")
+	r.sees("is a simulation: it changed nothing")
+	r.open(screen.Progress, "aplicar-2026-10-14-v2")
+	r.press("R")
+	r.sees("is running: that is not possible now")
+}
+
+func TestRunNowIsRefusedWhileTheTaskIsAtWork(t *testing.T) {
+	r := newRig(t, rigOptions{w: 100, h: 40})
+	r.open(screen.Schedule, "")
+	r.press("n")
+	r.sees("Run a task now?", "[varredura]", "reprocessar-ontem")
+	r.press("enter", "enter")
+	r.sees("held by another: by bastion-1 since")
+	r.commanded()
+	r.press("esc", "n", "right", "enter", "enter")
+	r.advance(time.Second)
+	r.sees("reprocessar-ontem was set going.")
+	r.press(":", `"now reprocessar-ontem"`, "enter", "enter", "enter")
+	r.sees("by revisor_a@bastion-1 since")
+	r.commanded("run reprocessar-ontem")
+}
+
+func TestResumeMayChangeTheLimit(t *testing.T) {
+	r := newRig(t, rigOptions{w: 100, h: 40})
+	r.open(screen.Progress, "aplicar-2026-10-14-v2")
+	r.press("p", "enter")
+	r.advance(time.Second)
+	r.press("r", `"x"`, "enter", "enter")
+	r.sees("a whole number from 0 to")
+	r.press("backspace", `"50.000"`, "enter", "enter")
+	r.advance(time.Second)
+	r.commanded("pause aplicar-2026-10-14-v2", "resume up to 50000 aplicar-2026-10-14-v2")
+}
+
+func TestTheHandlerIsChosenInTheForm(t *testing.T) {
+	r := newRig(t, rigOptions{w: 100, h: 40})
+	r.press("n", "tab", "tab", "tab", "tab", `"1000:2000"`, "tab")
+	r.sees("handler", "[by event type]", "comissao", "estoque")
+	r.press("right", "right", "shift+tab", "shift+tab", "shift+tab", "shift+tab", "shift+tab", "up", "up", "enter")
+	r.advance(time.Second)
+	r.sees("Preview: simulate", "handler")
+	r.press("y")
+	r.advance(time.Second)
+	list, err := r.store.Replays(context.Background(), 1, time.Time{})
+	if err != nil || list[0].Handler != "estoque" {
+		t.Fatalf("%v %v", list, err)
+	}
+}
+
+func TestApproveUnderAName(t *testing.T) {
+	r := newRig(t, rigOptions{w: 120, h: 40})
+	r.press(":", `"approve simular-2026-10-14 fix-14"`, "enter")
+	r.sees("type fix-14")
+	r.press(`"fix-14"`, "enter", "enter")
+	r.advance(time.Second)
+	r.commanded("approve simular-2026-10-14 fix-14")
+}
+
+// failing is a world whose database is away from the start.
+func TestStartingWhileTheDatabaseIsAway(t *testing.T) {
+	r := newRig(t, rigOptions{w: 100, h: 30, data: func(s *fake.Store) Data {
+		s.Fail(errors.New("connection refused"))
+		return s
+	}})
+	r.advance(2 * time.Second)
+	r.sees("Database away: ", "connection refused", "nothing was read yet", "loading…")
+	r.seesNot("revisor_a")
+	r.press("4")
+	r.advance(time.Second)
+	r.sees("Database away: ", "loading…")
+	r.store.Fail(nil)
+	r.advance(25 * time.Second)
+	r.sees("ev-1042", "reprise@localhost:5432", "role revisor_a")
+	r.seesNot("Database away")
+	r.press("1")
+	r.advance(time.Second)
+	r.sees("aplicar-2026-10-14-v2")
+}
+
+// staged is a world whose running apply is in an early stage.
+type staged struct {
+	*fake.Store
+	stage *batch.Stage
+}
+
+func (s staged) Progress(ctx context.Context, id string) (batch.Progress, error) {
+	p, err := s.Store.Progress(ctx, id)
+	p.Stage = *s.stage
+	switch p.Stage {
+	case batch.Projecting:
+		p.StageDone = p.StageAll / 2
+	case batch.Writing:
+		p.StageDone, p.StageAll = 3, 4
+	case batch.Working:
+		return p, err
+	}
+	for i := range p.Partitions {
+		part := &p.Partitions[i]
+		part.Projection, part.ProjectedAll = part.Counters, part.Done
+		part.Counters, part.Done = batch.Counters{}, false
+	}
+	p.Total = batch.Counters{}
+	return p, err
+}
+
+func TestTheStageOfAnApplyIsSeen(t *testing.T) {
+	stage := batch.Projecting
+	r := newRig(t, rigOptions{w: 100, h: 40, data: func(s *fake.Store) Data { return staged{s, &stage} }})
+	r.advance(2 * time.Second)
+	r.sees("1/3 50%")
+	r.open(screen.Progress, "aplicar-2026-10-14-v2")
+	r.sees("stage 1 of 3: reading the events", "49.9 %", "would be written", "done")
+	stage = batch.Writing
+	r.advance(2 * time.Second)
+	r.sees("stage 2 of 3: writing the state", "75.0 %  3 of 4 parts", "rate —")
+	stage = batch.Working
+	r.advance(2 * time.Second)
+	r.sees("stage 3 of 3: bringing about the effects", "of 48,213 events", "written")
+	r.seesNot("would be")
+	r.open(screen.Progress, "simular-2026-10-14")
+	r.seesNot("stage ")
+}
