@@ -111,14 +111,21 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 	return end, nil
 }
 
+// firstChunk is how many events a slice begins with: it does not know yet how large they are.
+const firstChunk = 4
+
 func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd, error) {
-	limit := 500
-	for !r.halted() {
+	limit := firstChunk
+	for first := true; !r.halted(); first = false {
 		began := time.Now()
 		last := c.last
 		chunk, bytes, err := readChunk(ctx, e.pool, r.handler, r.scope, c.position, last, limit)
 		if err != nil {
 			return sliceWait, err
+		}
+		if first {
+			// However long events take to read, a slice gets on with those that it read.
+			r.deadline = time.Now().Add(e.Slice)
 		}
 		full := len(chunk) == limit
 		why, err := e.workChunk(ctx, r, c, chunk, !full)
@@ -142,18 +149,18 @@ func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd,
 	return sliceYield, nil
 }
 
-// nextChunk sizes the next chunk: for about a second of work and at most 16 MB of payload.
+// nextChunk sizes the next chunk: for about a second of work and at most 16 MB of payload, or one event.
 func (e *Engine) nextChunk(limit, n, bytes int, took time.Duration) int {
 	switch {
 	case took < 500*time.Millisecond:
-		limit *= 4
+		limit *= 32
 	case took > 2*time.Second:
 		limit /= 2
 	}
 	if n > 0 && bytes > 0 {
 		limit = min(limit, (16<<20)/(bytes/n+1))
 	}
-	return min(max(limit, 16), e.Chunk)
+	return min(max(limit, 1), e.Chunk)
 }
 
 // settleState brings about, or finds out, what became of the state of the chunk's events, as far as it matters for their
