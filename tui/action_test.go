@@ -155,3 +155,13 @@ func TestTheStageOfAnApplyIsSeen(t *testing.T) {
 	r.open(screen.Progress, "simular-2026-10-14")
 	r.seesNot("stage ")
 }
+
+func TestALongFormIsDoneFromAnyField(t *testing.T) {
+	r := newRig(t, rigOptions{w: 100, h: 40})
+	r.press("n", "tab", "tab", "tab", "tab", `"1000:2000"`)
+	r.sees("ctrl+s done")
+	r.press("ctrl+s")
+	r.sees("Preview: simulate")
+	r.press("esc", "esc", ":", `"approve simular-2026-10-14"`, "enter", `"aplicar-2026-10-14-v3"`, "ctrl+s")
+	r.commanded()
+}

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"reprise.dev/reprise/batch/provider"
+	"reprise.dev/reprise/ledger"
 	"reprise.dev/reprise/tui"
+	"reprise.dev/reprise/tui/text"
 )
 
 // parity says which command does what the dashboard does: every way in which the dashboard reads or commands, and the
@@ -67,6 +70,19 @@ func TestACommandDoesAllThatTheDashboardDoes(t *testing.T) {
 		}
 		if flag != "" && c.Flags().Lookup(flag) == nil {
 			t.Errorf("%s: command %q has no such flag", name, line)
+		}
+	}
+}
+
+// TestEveryReasonIsExplained: a reviewer reads in words why an effect is uncertain.
+func TestEveryReasonIsExplained(t *testing.T) {
+	for _, reason := range []string{
+		ledger.ReasonUnknown, ledger.ReasonPanic, ledger.ReasonAbandoned, ledger.ReasonWindow, ledger.ReasonAttempts, ledger.ReasonContent,
+		ledger.ReasonNotFound, ledger.ReasonNotSent, provider.ReasonNoAnswer, provider.ReasonInterrupted, provider.ReasonDropped,
+		provider.ReasonGarbled, provider.ReasonIncomplete, provider.ReasonNoReceipt, provider.ReasonBadKey,
+	} {
+		if words := text.Reasons[reason]; words[text.English] == "" || words[text.Portuguese] == "" {
+			t.Errorf("%s is not explained", reason)
 		}
 	}
 }

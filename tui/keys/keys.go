@@ -24,7 +24,7 @@ type Map struct {
 	// Review
 	Confirm, Resend, Discard, Mark, MarkAll, Unmark, Kind, Item, Pager key.Binding
 	// In forms
-	Next, Previous, Submit, Choose, Dismiss, Yes, No key.Binding
+	Next, Previous, Submit, Finish, Choose, Dismiss, Yes, No key.Binding
 }
 
 // New makes the map with its help in one language.
@@ -87,6 +87,7 @@ func New(p *text.Printer) *Map {
 		Next:     b("tab", text.KeyNext, "tab", "down"),
 		Previous: b("shift+tab", text.KeyPrevious, "shift+tab", "up"),
 		Submit:   b("enter", text.KeySubmit, "enter"),
+		Finish:   b("ctrl+s", text.KeyFinish, "ctrl+s"),
 		Choose:   b("← →", text.KeyChoose, "left", "right", " "),
 		Dismiss:  b("esc", text.KeyDismiss, "esc"),
 		Yes:      b("y", text.KeyYes, "y", "s"),

@@ -29,7 +29,7 @@ func (e *Env) Counters(c batch.Counters, simulation bool, w int) layout.Block {
 		{c.Unchanged, text.CountUnchanged, t.Text, true},
 		{c.Newer, text.CountNewer, t.Text, false},
 		{c.Passed, text.CountPassed, t.Muted, false},
-		{c.Poison, text.CountPoison, t.Bad, false},
+		{c.Poison, text.M{}, t.Bad, false},
 		{c.OtherMode, text.CountOtherMode, t.Warn, false},
 	}
 	var out layout.Block
@@ -39,6 +39,9 @@ func (e *Env) Counters(c batch.Counters, simulation bool, w int) layout.Block {
 			continue
 		}
 		piece := e.Int(p.n) + " " + e.S(p.label)
+		if p.label == (text.M{}) {
+			piece = e.N(text.CountPoison, p.n)
+		}
 		size := text.Width(piece)
 		if used > 0 && used+3+size > w {
 			out = append(out, line)

@@ -197,8 +197,8 @@ func (e *Env) ScopeUTC(s batch.Scope) string {
 // Ago is how long ago something was, by the database's clock.
 func (e *Env) Ago(t time.Time) string { return e.Age(e.Now().Sub(t)) }
 
-// HostSilent is when a process that reports every few seconds is taken for lost.
-const HostSilent = 45 * time.Second
+// HostSilent is when a process that reports every five seconds is taken for lost.
+const HostSilent = 20 * time.Second
 
 // Warnings says what about identifiers may deceive the eye, one line each.
 func (e *Env) Warnings(ids ...string) []string {

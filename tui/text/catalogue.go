@@ -136,6 +136,7 @@ var (
 	SectionEvidence    = M{"Evidence", "Evidências"}
 	SectionContent     = M{"What was to be sent", "O que seria enviado"}
 	SectionOccurrences = M{"What happened", "O que aconteceu"}
+	SectionLookUps     = M{"What the provider says", "O que o provedor diz"}
 	SectionDecisions   = M{"Decisions so far", "Decisões até aqui"}
 	SectionEvent       = M{"The event", "O evento"}
 	SectionNext        = M{"Next", "Próximos"}
@@ -160,7 +161,7 @@ var (
 	CountUnchanged  = M{"already right", "já certos"}
 	CountNewer      = M{"newer version kept", "com versão mais nova"}
 	CountPassed     = M{"other types", "outros tipos"}
-	CountPoison     = M{"failures", "falhas"}
+	CountPoison     = Plural{M{"%s failure", "%s falha"}, M{"%s failures", "%s falhas"}}
 	CountOtherMode  = M{"differ from the old arithmetic", "diferem da aritmética antiga"}
 	CountPartitions = Plural{M{"%s partition", "%s partição"}, M{"%s partitions", "%s partições"}}
 	CountPriority   = M{"priority %d", "prioridade %d"}

@@ -56,6 +56,7 @@ var (
 	KeyNext     = M{"next field", "próximo campo"}
 	KeyPrevious = M{"field before", "campo anterior"}
 	KeySubmit   = M{"next, press", "avançar, acionar"}
+	KeyFinish   = M{"done", "concluir"}
 	KeyChoose   = M{"choose", "escolher"}
 	KeyDismiss  = M{"leave", "sair"}
 	KeyYes      = M{"yes", "sim"}

@@ -21,7 +21,6 @@ var (
 	PartWaiting          = M{"waiting", "à espera"}
 	PartError            = M{"with failures", "com falhas"}
 	PartitionGroup       = M{"#%d–#%d  %s of %s done", "#%d–#%d  %s de %s prontas"}
-	PoisonCount          = M{"%s failures", "%s falhas"}
 	NoHosts              = M{"no runner is up: nothing moves until one is started", "nenhum executor no ar: nada anda até que um seja iniciado"}
 	SlicesInHand         = Plural{M{"%s partition in hand", "%s partição em mãos"}, M{"%s partitions in hand", "%s partições em mãos"}}
 	HostIdle             = M{"idle", "ocioso"}

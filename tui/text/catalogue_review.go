@@ -97,6 +97,11 @@ var (
 // Reasons explains the machine-readable reasons of uncertain effects.
 var Reasons = map[string]M{
 	"sem-resposta":            {"the call left and no answer came", "a chamada saiu e nenhuma resposta veio"},
+	"interrompida":            {"we stopped waiting for the answer", "deixamos de esperar pela resposta"},
+	"resposta-invalida":       {"the provider answered something that is not HTTP", "o provedor respondeu algo que não é HTTP"},
+	"resposta-incompleta":     {"the answer broke off", "a resposta veio pela metade"},
+	"chave-invalida":          {"no header can carry this key: nothing was sent, and never will be", "nenhum cabeçalho comporta esta chave: nada foi nem será enviado"},
+	"conexao-caiu":            {"the connection broke before an answer came", "a conexão caiu antes de vir uma resposta"},
 	"sem-recibo":              {"the provider answered well but without the receipt", "o provedor respondeu bem, mas sem o recibo"},
 	"abandonada":              {"the process that was sending it died", "o processo que enviava morreu"},
 	"panico":                  {"the code that was sending it failed", "o código que enviava falhou"},

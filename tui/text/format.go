@@ -194,12 +194,16 @@ func (p *Printer) Day(t time.Time) string {
 	return t.In(p.Zone).Format("2006-01-02 MST")
 }
 
-// Short writes an instant without its year, with its zone.
+// Short writes an instant without its year, with its zone; seconds only if it has some.
 func (p *Printer) Short(t time.Time) string {
-	if p.Language == Portuguese {
-		return t.In(p.Zone).Format("02/01 15:04 MST")
+	clock := " 15:04 MST"
+	if t.Second() != 0 {
+		clock = " 15:04:05 MST"
 	}
-	return t.In(p.Zone).Format("01-02 15:04 MST")
+	if p.Language == Portuguese {
+		return t.In(p.Zone).Format("02/01" + clock)
+	}
+	return t.In(p.Zone).Format("01-02" + clock)
 }
 
 // Clock writes the time of the day to the second, with its zone.

@@ -146,6 +146,9 @@ func (f *Form) key(msg tea.KeyMsg) (done bool, cmd tea.Cmd) {
 	}
 	onButton := f.focus >= f.submit()
 	switch {
+	case key.Matches(msg, k.Finish) && f.long():
+		f.focus = f.submit()
+		return f.carryOut()
 	case key.Matches(msg, k.Next):
 		f.move(1)
 	case key.Matches(msg, k.Previous):
@@ -179,6 +182,10 @@ func (f *Form) key(msg tea.KeyMsg) (done bool, cmd tea.Cmd) {
 	}
 	return false, nil
 }
+
+// long reports whether a form has so many fields that walking through all of them is a nuisance. Nothing dangerous is
+// that long, so that a decision is never made from the middle of its form.
+func (f *Form) long() bool { return len(f.fields) > 3 && !f.spec.Danger }
 
 func (f *Form) move(by int) {
 	n := f.cancel() + 1
@@ -226,6 +233,9 @@ func (f *Form) carryOut() (done bool, cmd tea.Cmd) {
 func (f *Form) Keys() []key.Binding {
 	k := f.keys
 	out := []key.Binding{k.Submit, k.Next, k.Dismiss}
+	if f.long() {
+		out = []key.Binding{k.Finish, k.Submit, k.Next, k.Dismiss}
+	}
 	if f.focus < f.submit() && len(f.fields[f.focus].Options) > 0 {
 		out = append([]key.Binding{k.Choose}, out...)
 	}

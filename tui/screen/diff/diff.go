@@ -194,7 +194,7 @@ func (m *Model) Keys() []key.Binding {
 	case m.told != nil:
 		return []key.Binding{k.Up, k.Down, k.History, k.Back}
 	}
-	return []key.Binding{k.History, k.Sort, k.Reverse, k.Show, k.Told, k.Export, k.Approve, k.Filter}
+	return []key.Binding{k.History, k.Approve, k.Sort, k.Show, k.Told, k.Export, k.Reverse, k.Filter}
 }
 
 // Update takes keys and what was read.

@@ -32,7 +32,7 @@ func openHistory(env *screen.Env, source Source, order string, row batch.DiffRow
 	h := &history{env: env, order: order, row: row, known: known}
 	h.feed = feed.New(env.Ctx, func(ctx context.Context) ([]batch.Event, error) { return source.OrderHistory(ctx, order) })
 	h.table = table.Table{Theme: env.Theme, Empty: env.S(text.HistoryEmpty), Columns: []table.Column{
-		{Title: env.S(text.ColVersion), Width: 6, Right: true},
+		{Title: env.S(text.ColVersion), Width: 7, Right: true},
 		{Title: env.S(text.ColEvent), Width: 14, Grow: 1, Max: 40},
 		{Title: env.S(text.ColType), Width: 18, Grow: 1, Max: 32},
 		{Title: env.S(text.ColOccurred), Width: 24},

@@ -45,13 +45,16 @@ func (m *Model) done() (done, all int64, known bool) {
 // counters are what is known of the events in this stage: what they would lead to, or what they led to.
 func (m *Model) counters() (c batch.Counters, foreseen bool) {
 	p := m.feed.Value
-	if !m.early() {
-		return p.Total, p.Replay.Mode == batch.Simulate
+	if p.Replay.Mode == batch.Simulate {
+		return p.Total, true
 	}
 	for _, part := range p.Partitions {
 		c = c.Plus(part.Projection)
 	}
-	return c, true
+	if !m.early() { // its events were read long ago; what is written is known since
+		c.Written, c.Unchanged, c.Newer = p.Total.Written, p.Total.Unchanged, p.Total.Newer
+	}
+	return c, m.early()
 }
 
 // inHand is what one partition shows in this stage.

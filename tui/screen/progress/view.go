@@ -285,7 +285,7 @@ func (m *Model) pointed(w int) string {
 		line += t.Accent.Render("  " + text.Clean(m.worker(p.Owner)))
 	}
 	if c, _ := m.inHand(p); c.Poison > 0 {
-		line += t.Bad.Render("  " + e.S(text.PoisonCount, e.Int(c.Poison)))
+		line += t.Bad.Render("  " + e.N(text.CountPoison, c.Poison))
 	}
 	return text.Truncate(line, w)
 }

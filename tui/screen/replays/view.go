@@ -87,7 +87,7 @@ func (m *Model) View(w, h int) layout.Block {
 		return m.listBlock(w, h)
 	}
 	below := m.detail(w)
-	room := min(len(below), h/2)
+	room := min(len(below), max(h/2, h-m.Len()-2)) // a short list leaves its room
 	out := m.listBlock(w, h-room)
 	if len(below) > room && room > 0 {
 		below[room-1] = e.Theme.Muted.Render("…")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -76,6 +77,25 @@ func collect(ctx context.Context, source Source, key string, now func() time.Tim
 		v.NoEvent, err = true, nil
 	}
 	return v, err
+}
+
+// asked is the kind of occurrence that records a provider's answer to what it did with a key.
+const asked = "consulta"
+
+// lookUps are the provider's answers, the newest first: that is the one that counts.
+func (v evidence) lookUps() []ledger.Occurrence {
+	var out []ledger.Occurrence
+	for _, o := range slices.Backward(v.Occurrences) {
+		if o.Kind == asked {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// happened are all other occurrences.
+func (v evidence) happened() []ledger.Occurrence {
+	return slices.DeleteFunc(slices.Clone(v.Occurrences), func(o ledger.Occurrence) bool { return o.Kind == asked })
 }
 
 // document is the evidence as one JSON text, for the pager.

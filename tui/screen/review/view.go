@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise.dev/reprise/ledger"
 	"reprise.dev/reprise/tui/component/chart"
 	"reprise.dev/reprise/tui/component/table"
 	"reprise.dev/reprise/tui/layout"
@@ -178,19 +179,16 @@ func (m *Model) proof(v evidence, w int) layout.Block {
 	out := layout.Block{"", e.Section(e.S(text.SectionContent), e.Bytes(len(v.Effect.Content)), w)}
 	out = append(out, e.JSON(v.Effect.Content, w)...)
 
+	if answers := v.lookUps(); len(answers) > 0 {
+		out = append(out, "", e.Section(e.S(text.SectionLookUps), "", w))
+		out = append(out, m.occurrences(answers, w)...)
+	}
 	out = append(out, "", e.Section(e.S(text.SectionOccurrences), "", w))
-	if len(v.Occurrences) == 0 {
+	happened := v.happened()
+	if len(happened) == 0 {
 		out = append(out, t.Muted.Render(e.S(text.OccurrencesNone)))
 	}
-	for _, o := range v.Occurrences {
-		out = append(out, text.Truncate(t.Muted.Render(e.Time(o.At)+"  ")+t.Warn.Render(text.Clean(o.Kind))+t.Muted.Render("  "+text.Clean(o.Execution)), w))
-		out = append(out, e.Indented(text.CleanLine(excerpt(o.Text)), t.Text, w)...)
-		if len(o.Answer) > 0 {
-			for _, line := range e.JSON(o.Answer, w-2) {
-				out = append(out, "  "+line)
-			}
-		}
-	}
+	out = append(out, m.occurrences(happened, w)...)
 	if len(v.Decisions) > 0 {
 		out = append(out, "", e.Section(e.S(text.SectionDecisions), "", w))
 		for _, d := range v.Decisions {
@@ -218,6 +216,21 @@ func (m *Model) proof(v evidence, w int) layout.Block {
 		out = append(out, e.Paragraph(t.Warning+" "+warning, t.Warn, w)...)
 	}
 	return append(out, e.JSON(v.Event.Payload, w)...)
+}
+
+func (m *Model) occurrences(list []ledger.Occurrence, w int) layout.Block {
+	e, t := m.env, m.env.Theme
+	var out layout.Block
+	for _, o := range list {
+		out = append(out, text.Truncate(t.Muted.Render(e.Time(o.At)+"  ")+t.Warn.Render(text.Clean(o.Kind))+t.Muted.Render("  "+text.Clean(o.Execution)), w))
+		out = append(out, e.Indented(text.CleanLine(excerpt(o.Text)), t.Text, w)...)
+		if len(o.Answer) > 0 {
+			for _, line := range e.JSON(o.Answer, w-2) {
+				out = append(out, "  "+line)
+			}
+		}
+	}
+	return out
 }
 
 func excerpt(s string) string {
