@@ -39,14 +39,14 @@ func main() {
 	width, height := float64(columns)*cellWidth+2*margin, len(lines)*cellHeight+2*margin
 	fmt.Printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d"><rect width="100%%" height="100%%" fill="%s"/>`, width, height, background)
 	fmt.Print(`<g font-family="DejaVu Sans Mono" font-size="15" xml:space="preserve">`)
+	var s style // tmux says what changes, also from one line to the next
 	for y, l := range lines {
-		drawLine(l, y)
+		s.drawLine(l, y)
 	}
 	fmt.Println(`</g></svg>`)
 }
 
-func drawLine(line string, y int) {
-	var s style
+func (s *style) drawLine(line string, y int) {
 	x := 0
 	for len(line) > 0 {
 		if strings.HasPrefix(line, "\x1b[") {

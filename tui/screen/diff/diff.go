@@ -54,7 +54,7 @@ type Model struct {
 
 	table  table.Table
 	list   *paged.List[batch.DiffRow]
-	wide   [3]int // columns that the widest before, after and delta so far take
+	wide   [4]int // columns that the widest before, after, delta and percentage so far take
 	totals *feed.Feed[batch.DiffTotals]
 	sort   batch.DiffSort
 	desc   bool
@@ -95,7 +95,7 @@ func (m *Model) columns() {
 		{Title: e.S(text.ColBefore), Width: max(14, m.wide[0]), Max: max(20, m.wide[0]), Grow: 1, Right: true, Sort: sorted(batch.ByBefore)},
 		{Title: e.S(text.ColAfter), Width: max(14, m.wide[1]), Max: max(20, m.wide[1]), Grow: 1, Right: true, Sort: sorted(batch.ByAfter)},
 		{Title: e.S(text.ColDelta), Width: max(15, m.wide[2]), Max: max(20, m.wide[2]), Grow: 1, Right: true, Sort: sorted(batch.ByDelta)},
-		{Title: "%", Width: 9, Max: 12, Grow: 1, Right: true, Keep: 2, Sort: sorted(batch.ByPercent)},
+		{Title: "%", Width: max(9, m.wide[3]), Max: max(12, m.wide[3]), Grow: 1, Right: true, Keep: 2, Sort: sorted(batch.ByPercent)},
 		{Title: e.S(text.ColVersion), Width: 8, Right: true, Keep: 1, Sort: sorted(batch.ByVersion)},
 	}
 }

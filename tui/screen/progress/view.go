@@ -321,6 +321,10 @@ func (m *Model) hosts(w int) layout.Block {
 	if len(p.Hosts) == 0 {
 		return append(out, t.Warn.Render(text.Truncate(t.Warning+" "+e.S(text.NoHosts), w)))
 	}
+	names := 0
+	for _, h := range p.Hosts {
+		names = max(names, min(text.Width(text.Clean(h.Machine))+1+text.Width(text.Clean(h.Role)), w/3))
+	}
 	for _, h := range p.Hosts {
 		symbol, style, state := t.Running, t.Good, e.N(text.SlicesInHand, held[h.ID])
 		switch silence := e.Now().Sub(h.SeenAt); {
@@ -330,7 +334,7 @@ func (m *Model) hosts(w int) layout.Block {
 			symbol, style, state = t.Dot, t.Muted, e.S(text.HostIdle)
 		}
 		name := text.Clean(h.Machine) + " " + text.Clean(h.Role)
-		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(name, min(max(w/3, 16), 40))) + "  " + style.Render(state)
+		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(name, names)) + "  " + style.Render(state)
 		out = append(out, layout.Ends(line, t.Muted.Render(" pid "+strconv.Itoa(h.PID)+" "+text.Clean(h.Version)), w))
 	}
 	return out
