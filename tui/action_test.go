@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,17 @@ func TestStartingWhileTheDatabaseIsAway(t *testing.T) {
 	r.sees("aplicar-2026-10-14-v2")
 }
 
+func TestTheBannerSaysWhatAnErrorComesDownTo(t *testing.T) {
+	refused := errors.New("connection refused")
+	err := fmt.Errorf("failed to connect to the database of a long name: %w", errors.Join(fmt.Errorf("[::1]:5432: %w", refused), fmt.Errorf("127.0.0.1:5432: %w", refused)))
+	if got := reason(err, 40); got != "connection refused" {
+		t.Fatal(got)
+	}
+	if got := reason(refused, 40); got != "connection refused" {
+		t.Fatal(got)
+	}
+}
+
 // staged is a world whose running apply is in an early stage.
 type staged struct {
 	*fake.Store
@@ -164,4 +176,21 @@ func TestALongFormIsDoneFromAnyField(t *testing.T) {
 	r.sees("Preview: simulate")
 	r.press("esc", "esc", ":", `"approve simular-2026-10-14"`, "enter", `"aplicar-2026-10-14-v3"`, "ctrl+s")
 	r.commanded()
+}
+
+// cutShort is a world in which the partial apply had settled a quarter of its events when it ended.
+type cutShort struct{ *fake.Store }
+
+func (s cutShort) Progress(ctx context.Context, id string) (batch.Progress, error) {
+	p, err := s.Store.Progress(ctx, id)
+	if id == "aplicar-2026-10-14-v1" && err == nil {
+		p.Total.Read = *p.Replay.Events / 4
+	}
+	return p, err
+}
+
+func TestAnApplyThatEndedShortIsNotShownAsDone(t *testing.T) {
+	r := newRig(t, rigOptions{w: 100, h: 40, data: func(s *fake.Store) Data { return cutShort{s} }})
+	r.advance(2 * time.Second)
+	r.sees("partial     aplicar-2026-10-14-v1       apply          48,190   24.9 %")
 }

@@ -102,15 +102,26 @@ func (a *app) trouble() feed.Health {
 	return worst
 }
 
+// innermost is what an error comes down to; of several, the last one that was tried.
+func innermost(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 { //nolint:errorlint // one step at a time
+			all := many.Unwrap()
+			next = all[len(all)-1]
+		}
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
 // reason is an error in a line of w columns: all of it, or else its innermost part if that is what it ends with;
 // the outer parts say what was being done.
 func reason(err error, w int) string {
 	all := text.CleanLine(err.Error())
-	inner := err
-	for next := errors.Unwrap(inner); next != nil; next = errors.Unwrap(inner) {
-		inner = next
-	}
-	if short := text.CleanLine(inner.Error()); text.Width(all) > w && strings.HasSuffix(all, short) {
+	if short := text.CleanLine(innermost(err).Error()); text.Width(all) > w && strings.HasSuffix(all, short) {
 		return short
 	}
 	return all

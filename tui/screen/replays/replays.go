@@ -44,12 +44,15 @@ type Model struct {
 	list   *paged.List[batch.Replay]
 	bars   *feed.Feed[map[string]batch.Progress]
 	barIDs []string
-	filter string
+	ended  settled
+	// reading says that ended is being added to.
+	reading bool
+	filter  string
 }
 
 // New makes the screen.
 func New(env *screen.Env, source Source) *Model {
-	m := &Model{env: env, source: source}
+	m := &Model{env: env, source: source, ended: settled{}}
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.ReplaysEmpty), Columns: []table.Column{
 		{Title: env.S(text.ColState), Width: 12},
 		{Title: env.S(text.ColReplay), Width: 22, Grow: 3, Max: 44},
@@ -181,6 +184,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.list.Accept(msg) {
 		m.table.Sync(rows{m})
 		m.followRunning()
+		return m.readEnded()
+	}
+	if found, ok := msg.(settled); ok {
+		m.takeEnded(found)
 		return nil
 	}
 	if m.bars.Accept(msg) {

@@ -62,6 +62,13 @@ func (m *Model) share(r batch.Replay) string {
 		}
 		return m.env.Percent(min(p.Total.Read, *r.Events), *r.Events)
 	}
+	if short(r) {
+		read, known := m.ended[endedKey(r)]
+		if !known {
+			return text.None
+		}
+		return m.env.Percent(min(read, *r.Events), *r.Events)
+	}
 	if s := r.Summary; s != nil && s.Events > 0 {
 		return m.env.Percent(s.Read-s.Poison, s.Events)
 	}
