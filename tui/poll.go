@@ -106,7 +106,7 @@ func (a *app) trouble() feed.Health {
 func innermost(err error) error {
 	for {
 		next := errors.Unwrap(err)
-		if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 { //nolint:errorlint // one step at a time
+		if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
 			all := many.Unwrap()
 			next = all[len(all)-1]
 		}
