@@ -51,7 +51,7 @@ func (r rows) Row(i int) table.Row {
 func (m *Model) View(w, h int) layout.Block {
 	m.width = w
 	if m.wide() {
-		list := min(max(w*9/20, 56), 92)
+		list := min(max(w*9/20, 64), 92)
 		return layout.Beside("  ", m.queueBlock(list, h, !m.open), m.detailBlock(w-list-2, h, m.open))
 	}
 	if m.open {
