@@ -91,7 +91,9 @@ func TestRateAsTheProviderSeesIt(t *testing.T) {
 				p.transport.CloseIdleConnections()
 				close(network)
 				_ = server.Close()
-				<-served
+				if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+					t.Error(err)
+				}
 				came.want(t, tc.rate, tc.excess)
 			})
 		})
