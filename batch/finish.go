@@ -249,7 +249,11 @@ func (e *Engine) completeDiff(ctx context.Context, tx pgx.Tx, r Replay) error {
 	if err := tx.QueryRow(ctx, `select pg_export_snapshot()`).Scan(&snapshot); err != nil {
 		return err
 	}
-	return e.inParts(ctx, r.parts(), func(part pgx.Tx, n int) error {
+	b, err := readBorders(ctx, tx, r.ID)
+	if err != nil {
+		return err
+	}
+	return e.inParts(ctx, b.parts(), func(part pgx.Tx, n int) error {
 		if _, err := part.Exec(ctx, "set transaction snapshot '"+snapshot+"'"); err != nil {
 			return err
 		}

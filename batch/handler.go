@@ -49,7 +49,7 @@ type StateTable struct {
 	// Write ($1 execution id, $2 part, $3 whether the run may have written the part before) writes the state where
 	// the stored version is not newer, together with the before-image in reprocessamento_diff. Returned: how many events
 	// the part has; how many orders this run wrote; how many were right already; and whether all of that is true. If
-	// not, somebody wrote at the same time: it is to be rolled back and repeated.
+	// not, or if it fails with a unique violation, somebody wrote at the same time: it is rolled back and repeated.
 	Write string
 	// Follow ($1 order ids, sorted and distinct, $2 values, $3 versions) writes the state where the stored version is
 	// not newer, returning the ids of the orders that it wrote.

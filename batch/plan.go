@@ -18,12 +18,13 @@ const extentSQL = `
 
 // cutSQL cuts the events in scope into $7 runs of equal length, in the order of the log, or one for each event if
 // there are fewer: the first position of each, how many events come before it, and the last position and the number of
-// all. Counting beats cutting the range of positions evenly: positions may be dense in one place and empty in another.
+// all. Beside them it finds every $8-th event, as a sample of the orders. Counting beats cutting the range of positions evenly: positions may be dense in one place and empty in another.
 const cutSQL = `
-	select p.posicao, p.n - 1, t.ultima, t.eventos
+	select p.posicao, p.n - 1, t.ultima, t.eventos, p.pedido_id,
+		p.n = 1 or (p.n - 1) * $7::bigint / t.eventos > (p.n - 2) * $7 / t.eventos
 	from (select count(*) as eventos, max(e.posicao) as ultima from evento_arquivado e where` + inScope + `) t,
-		(select e.posicao, row_number() over (order by e.posicao) as n from evento_arquivado e where` + inScope + `) p
-	where p.n = 1 or (p.n - 1) * $7::bigint / t.eventos > (p.n - 2) * $7 / t.eventos
+		(select e.posicao, e.pedido_id, row_number() over (order by e.posicao) as n from evento_arquivado e where` + inScope + `) p
+	where p.n = 1 or (p.n - 1) * $7::bigint / t.eventos > (p.n - 2) * $7 / t.eventos or p.n % $8 = 0
 	order by p.n`
 
 // errOverlap: another apply works some of the positions; it is the database that says so.
@@ -39,7 +40,7 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 		if r.Generation != generation || r.State != Queued && r.State != Running || r.PlannedAt != nil {
 			return nil
 		}
-		parts, events, err := cut(ctx, tx, r)
+		parts, events, orders, err := cut(ctx, tx, r)
 		if err != nil {
 			return err
 		}
@@ -78,6 +79,9 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 		if err != nil {
 			return err
 		}
+		if err := insertParts(ctx, tx, id, bordersFor(events, orders)); err != nil {
+			return err
+		}
 		r.PlannedAt, r.Events = &r.CreatedAt, &events
 		if err := e.insertWork(ctx, tx, r); err != nil {
 			return err
@@ -95,12 +99,15 @@ func (e *Engine) plan(ctx context.Context, id string, generation int) error {
 	return nil
 }
 
-// cut cuts a replay's scope into partitions, and counts its events.
-func cut(ctx context.Context, tx pgx.Tx, r Replay) (parts []Partition, events int64, err error) {
+const sampleSQL = `
+	select pedido_id from evento_arquivado where posicao = any(array(select generate_series($1::bigint, $2, $3)))`
+
+// cut cuts a replay's scope into partitions, counts its events and samples their orders.
+func cut(ctx context.Context, tx pgx.Tx, r Replay) (parts []Partition, events int64, orders []string, err error) {
 	first, last := bounds(r.Scope)
 	var lo, hi int64
 	if err := tx.QueryRow(ctx, extentSQL, scopeArgs(r.Scope, first, last)...).Scan(&events, &lo, &hi); err != nil || events == 0 {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
 	if n := min(int64(r.Partitions), events); hi-lo+1 == events {
 		// No position is missing or out of scope, so that there is no need to look where the events are.
@@ -108,15 +115,27 @@ func cut(ctx context.Context, tx pgx.Tx, r Replay) (parts []Partition, events in
 			from, to := lo+i*events/n, lo+(i+1)*events/n
 			parts = append(parts, Partition{First: from, Last: to - 1, Events: to - from})
 		}
-		return parts, events, nil
+		rows, err := tx.Query(ctx, sampleSQL, lo, hi, sampledEvery)
+		if err == nil {
+			orders, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return parts, events, orders, err
 	}
-	rows, err := tx.Query(ctx, cutSQL, append(scopeArgs(r.Scope, first, last), r.Partitions)...)
+	rows, err := tx.Query(ctx, cutSQL, append(scopeArgs(r.Scope, first, last), r.Partitions, sampledEvery)...)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
 	var p Partition
 	var before, lastPosition int64
-	_, err = pgx.ForEachRow(rows, []any{&p.First, &before, &lastPosition, &events}, func() error {
+	var order string
+	var begins bool
+	_, err = pgx.ForEachRow(rows, []any{&p.First, &before, &lastPosition, &events, &order, &begins}, func() error {
+		if (before+1)%sampledEvery == 0 {
+			orders = append(orders, order)
+		}
+		if !begins {
+			return nil
+		}
 		if n := len(parts); n > 0 {
 			parts[n-1].Events -= events - before
 		}
@@ -124,7 +143,7 @@ func cut(ctx context.Context, tx pgx.Tx, r Replay) (parts []Partition, events in
 		parts = append(parts, p)
 		return nil
 	})
-	return parts, events, err
+	return parts, events, orders, err
 }
 
 // waitFor records why a replay waits ("" when it does not), for people to read.

@@ -50,7 +50,7 @@ func TestPlansCostWhatTheyReturn(t *testing.T) {
 	fill(`insert into reprocessamento_checkpoint (execucao_id, particao, ultima_posicao, posicao_de, posicao_ate)
 		select 'r-' || r, p, 0, 1, 2 from generate_series(1, 300) r, generate_series(0, 63) p`)
 	fill(`insert into reprocessamento_diff (execucao_id, pedido_id, depois) select 'r-' || i % 20, 'P-' || i, 1 from generate_series(1, 100000) i`)
-	fill(`insert into reprocessamento_parte (execucao_id, parte) select 'r-' || r, p from generate_series(1, 2000) r, generate_series(0, 7) p`)
+	fill(`insert into reprocessamento_parte (execucao_id, parte, pedido_de) select 'r-' || r, p, p::text from generate_series(1, 2000) r, generate_series(0, 7) p`)
 	fill(`insert into reprocessamento_projetado select 'r-' || r, 0, p, '{a}', '{1}', '{1}' from generate_series(1, 2000) r, generate_series(0, 7) p`)
 	t.Run("without statistics", check)
 	fill(`analyze`)

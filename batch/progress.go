@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -57,7 +58,7 @@ func (p *Progress) findStage(ctx context.Context, tx pgx.Tx) error {
 		return fmt.Errorf("parts of %s: %w", p.Replay.ID, err)
 	}
 	switch {
-	case all == 0:
+	case slices.ContainsFunc(p.Partitions, func(part Partition) bool { return !part.ProjectedAll }):
 		p.Stage, p.StageDone = Projecting, 0
 		for _, part := range p.Partitions {
 			p.StageDone += part.Projection.Read

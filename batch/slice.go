@@ -19,7 +19,7 @@ type run struct {
 	execution string
 	mode      Mode
 	live      bool
-	parts     int // of its state
+	borders   borders
 	scope     Scope
 	handler   Handler
 	rules     map[string]Rule
@@ -89,8 +89,13 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 	if err != nil || !ok {
 		return sliceWait, err
 	}
+	b, err := readBorders(ctx, e.pool, r.ID)
+	if err != nil {
+		e.release(ctx, c)
+		return sliceWait, err
+	}
 	run := &run{
-		execution: r.ID, mode: r.Mode, parts: r.parts(), scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
+		execution: r.ID, mode: r.Mode, borders: b, scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
 		deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping, waiting: r.Waiting != "",
 	}
 	work := e.workPartition
@@ -214,7 +219,7 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 	defer cancel()
 	err = e.inTx(ctx, func(tx pgx.Tx) error {
 		if r.mode == Simulate {
-			if err := keepProjection(ctx, tx, r.execution, c.partition, r.parts, chunk[:settled]); err != nil {
+			if err := keepProjection(ctx, tx, r.execution, c.partition, r.borders, chunk[:settled]); err != nil {
 				return err
 			}
 		}

@@ -21,10 +21,7 @@ const (
 	workSQL = `
 		select particao, passagens from reprocessamento_checkpoint
 		where execucao_id = $1 and not concluida order by particao`
-	partsSQL = `
-		insert into reprocessamento_parte (execucao_id, parte) select $1, generate_series(0, $2::int - 1)
-		on conflict (execucao_id, parte) do nothing`
-	openPartsSQL = `select exists (select 1 from reprocessamento_parte where execucao_id = $1 and not concluida)`
+	openPartsSQL = `select count(*) from reprocessamento_parte where execucao_id = $1 and not concluida`
 	// Without effects, an apply whose state is written is done.
 	settleAllSQL = `
 		update reprocessamento_checkpoint
@@ -34,7 +31,8 @@ const (
 		update reprocessamento_checkpoint
 		set projetada_ate = null, projecao = '{}', passagens = passagens + 1, epoca = epoca + 1, ocupada_ate = null, dono = null
 		where execucao_id = $1`
-	forgetPartsSQL = `delete from reprocessamento_parte where execucao_id = $1`
+	reopenPartsSQL = `
+		update reprocessamento_parte set concluida = false, escritos = null, iguais = null, mais_novos = null where execucao_id = $1`
 )
 
 // insertWork inserts the jobs that carry on from where a replay is: those of the first stage that is not over, or the
@@ -97,24 +95,22 @@ func (s *Store) insertSlices(ctx context.Context, tx pgx.Tx, r Replay, stage Sta
 
 // insertWriters inserts the jobs that write the state, unless all of it is written.
 func (s *Store) insertWriters(ctx context.Context, tx pgx.Tx, r Replay) (open bool, err error) {
-	if _, err := tx.Exec(ctx, partsSQL, r.ID, r.parts()); err != nil {
-		return false, fmt.Errorf("parts of %s: %w", r.ID, err)
-	}
-	if err := tx.QueryRow(ctx, openPartsSQL, r.ID).Scan(&open); err != nil || !open {
-		return open, err
+	var left int
+	if err := tx.QueryRow(ctx, openPartsSQL, r.ID).Scan(&left); err != nil || left == 0 {
+		return false, err
 	}
 	pass, err := passOf(ctx, tx, r.ID)
 	if err != nil {
-		return open, err
+		return true, err
 	}
-	jobs := make([]river.InsertManyParams, min(writers, r.parts()))
+	jobs := make([]river.InsertManyParams, min(writers, left))
 	for i := range jobs {
 		jobs[i] = river.InsertManyParams{Args: StateArgs{r.ID, r.Generation, pass, i}, InsertOpts: insertOpts(replayQueue(r.ID), r.Priority)}
 	}
 	if _, err := s.jobs.InsertManyTx(ctx, tx, jobs); err != nil {
-		return open, fmt.Errorf("hand out %s: %w", r.ID, err)
+		return true, fmt.Errorf("hand out %s: %w", r.ID, err)
 	}
-	return open, nil
+	return true, nil
 }
 
 func passOf(ctx context.Context, q querier, id string) (pass int, err error) {
@@ -129,7 +125,7 @@ func passOf(ctx context.Context, q querier, id string) (pass int, err error) {
 // from the partitions' checkpoints on. The caller holds the replay's row.
 func startOver(ctx context.Context, tx pgx.Tx, id string) error {
 	// The checkpoints first: a slice that still runs finds that its epoch is over, and keeps nothing more.
-	for _, sql := range []string{startOverSQL, forgetPartsSQL, forgetProjectionSQL} {
+	for _, sql := range []string{startOverSQL, reopenPartsSQL, forgetProjectionSQL} {
 		if _, err := tx.Exec(ctx, sql, id); err != nil {
 			return fmt.Errorf("start %s over: %w", id, err)
 		}
@@ -153,7 +149,7 @@ func (e *Engine) projectPartition(ctx context.Context, r *run, c *claim) (sliceE
 			next.position = chunk[len(chunk)-1].position
 		}
 		err = e.inTx(ctx, func(tx pgx.Tx) error {
-			if err := keepProjection(ctx, tx, r.execution, c.partition, r.parts, chunk); err != nil {
+			if err := keepProjection(ctx, tx, r.execution, c.partition, r.borders, chunk); err != nil {
 				return err
 			}
 			if err := recordPoison(ctx, tx, r.execution, chunk); err != nil {
@@ -230,8 +226,8 @@ func (e *Engine) endWriting(ctx context.Context, a StateArgs) error {
 		if err != nil || r.State != Running || r.Generation != a.Generation {
 			return err
 		}
-		var open bool
-		if err := tx.QueryRow(ctx, openPartsSQL, a.Execution).Scan(&open); err != nil || open {
+		var left int
+		if err := tx.QueryRow(ctx, openPartsSQL, a.Execution).Scan(&left); err != nil || left > 0 {
 			return err
 		}
 		return e.insertWork(ctx, tx, r)

@@ -4,45 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"math/bits"
 	"slices"
 
+	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"reprise.dev/reprise/schema/failpoint"
 )
 
-// partEvents is about how many events one part of a run's state holds: what is sorted, locked and written at once.
-const partEvents = 16_384
-
-// partsFor is into how many parts the orders of a run are spread.
-func partsFor(events int64) int {
-	return 1 << min(bits.Len64(uint64(max(events-1, 0)/partEvents)), 10)
-}
-
-// parts is fixed when the scope is.
-func (r Replay) parts() int {
-	if r.Events == nil {
-		return 1
-	}
-	return partsFor(*r.Events)
-}
-
-// partOf is the same on every host.
-func partOf(order string, parts int) int { return int(crc32.ChecksumIEEE([]byte(order))) % parts }
-
 // keepProjection keeps what the chunk leads to. Appending is all that is done here: what it means for the state is
 // found out for all orders together.
-func keepProjection(ctx context.Context, tx pgx.Tx, execution string, partition, parts int, chunk []projected) error {
+func keepProjection(ctx context.Context, tx pgx.Tx, execution string, partition int, b borders, chunk []projected) error {
 	type part struct {
 		orders           []string
 		versions, values []int64
 	}
-	kept := make([]part, parts)
+	kept := make([]part, b.parts())
 	for i := range chunk {
 		if p := &chunk[i]; p.fate != passed && p.fate != poison {
-			k := &kept[partOf(p.order, parts)]
+			k := &kept[b.part(p.order)]
 			k.orders, k.versions, k.values = append(k.orders, p.order), append(k.versions, p.version), append(k.values, p.value)
 		}
 	}
@@ -86,14 +67,18 @@ func (e *Engine) writePart(ctx context.Context, r Replay, t StateTable, again bo
 		found = true
 		var events, wrote, same int64
 		var sure bool
-		if err := tx.QueryRow(ctx, t.Write, r.ID, part, again).Scan(&events, &wrote, &same, &sure); err != nil {
+		err := tx.QueryRow(ctx, t.Write, r.ID, part, again).Scan(&events, &wrote, &same, &sure)
+		var pg *pgconn.PgError
+		switch {
+		case errors.As(err, &pg) && pg.Code == pgerrcode.UniqueViolation:
+			return fmt.Errorf("%w: %w", errMoved, err)
+		case err != nil:
 			return err
-		}
-		if !sure {
+		case !sure:
 			return errMoved
 		}
 		// All others gave way to a newer version: a stored one, or their order's newest in this run.
-		_, err := tx.Exec(ctx, `
+		_, err = tx.Exec(ctx, `
 			update reprocessamento_parte set concluida = true, escritos = $3, iguais = $4, mais_novos = $5
 			where execucao_id = $1 and parte = $2`, r.ID, part, wrote, same, events-wrote-same)
 		return err

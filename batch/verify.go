@@ -51,7 +51,7 @@ func (e *Engine) Verify(ctx context.Context, h Handler, s Scope, watch func(even
 			if len(chunk) == 0 {
 				break
 			}
-			if err := keepProjection(ctx, tx, probe, 0, 1, chunk); err != nil {
+			if err := keepProjection(ctx, tx, probe, 0, nil, chunk); err != nil {
 				return err
 			}
 			if err := e.checkEffects(ctx, chunk, &report); err != nil {

@@ -34,9 +34,9 @@ const driftSQL = `
 // that two writers cannot deadlock. A lateral subquery that "offset 0" keeps from being merged makes one look-up in
 // the primary key for each order; a join would be a scan of the whole table wherever statistics are missing. An order
 // that has just this version and value already is left alone: writing it again would only make bloat, and a
-// before-image of nothing. Only a run that wrote the part before can have images; without any there is nothing to
-// arbitrate. If other rows were inserted, or updated, than were meant to be, somebody created or overtook an order
-// under the statement, and the images are not true.
+// before-image of nothing. Arbitration costs, so there is none where a row is new: an order that nobody has, and an image
+// unless the run wrote the part before. If somebody created an order under the statement, that is a unique violation; if
+// other rows were updated than were meant to be, the images are not true.
 const writeSQL = `
 	with n as (
 		select distinct on (u.pedido_id) u.pedido_id, u.versao, u.depois
@@ -56,14 +56,17 @@ const writeSQL = `
 				and a.pedido_id = n.pedido_id
 				and a.versao_evento <= n.versao and (a.valor_centavos, a.versao_evento) <> (n.depois, n.versao)
 			offset 0 for update) a on true
+	), criou as (
+		insert into comissao (pedido_id, valor_centavos, versao_evento)
+		select pedido_id, depois, versao from visto where grava and antes_versao is null order by pedido_id
 	), gravou as (
 		insert into comissao (pedido_id, valor_centavos, versao_evento)
-		select pedido_id, depois, versao from visto where grava order by pedido_id
+		select pedido_id, depois, versao from visto where antes_versao is not null order by pedido_id
 		on conflict (pedido_id) do update
 		set valor_centavos = excluded.valor_centavos, versao_evento = excluded.versao_evento, atualizado_em = now()
 		where comissao.versao_evento <= excluded.versao_evento
 			and (comissao.valor_centavos, comissao.versao_evento) <> (excluded.valor_centavos, excluded.versao_evento)
-		returning xmax = 0 as nova
+		returning pedido_id
 	), guardou as (
 		insert into reprocessamento_diff (execucao_id, pedido_id, antes, antes_versao, depois, depois_versao)
 		select $1, pedido_id, antes, antes_versao, depois, versao from visto where grava and not $3::boolean order by pedido_id
@@ -76,8 +79,7 @@ const writeSQL = `
 			select coalesce(sum(cardinality(pedidos)), 0) from reprocessamento_projetado where execucao_id = $1 and parte = $2),
 		count(*) filter (where v.grava or d.pedido_id is not null),
 		count(*) filter (where v.igual and d.pedido_id is null),
-		count(*) filter (where v.grava and v.antes_versao is null) = (select count(*) from gravou where nova)
-			and count(*) filter (where v.antes_versao is not null) = (select count(*) from gravou where not nova)
+		count(*) filter (where v.antes_versao is not null) = (select count(*) from gravou)
 	from visto v
 	left join lateral (
 		select d.pedido_id from reprocessamento_diff d

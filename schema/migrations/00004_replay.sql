@@ -79,8 +79,7 @@ alter table reprocessamento_diff
     add column antes_versao  bigint,
     add column depois_versao bigint;
 
--- What the events of a run lead to. A row holds the orders of one chunk of a partition that fall into one part, by a
--- hash of the order: the parts are compared with the state, and written, side by side, each in bounded memory.
+-- What the events of a run lead to. A row holds the orders of one chunk of a partition that fall into one part.
 -- Rows are only appended, in the transaction that moves the checkpoint, and are removed when the run ends.
 create table reprocessamento_projetado (
     execucao_id text not null,
@@ -97,10 +96,12 @@ alter table reprocessamento_projetado
     alter column versoes set storage external,
     alter column depois set storage external;
 
--- The parts of an apply's state. Each is written in one transaction, which marks it.
+-- The parts of a run's state: ranges of orders, by the bytes of their ids. They are compared with the state, and written,
+-- side by side, each in bounded memory; an apply writes each in one transaction, which marks it.
 create table reprocessamento_parte (
     execucao_id text not null,
     parte       smallint not null,
+    pedido_de   text not null,              -- its first order
     escritos    bigint,                     -- events whose state was written,
     iguais      bigint,                     -- was right already,
     mais_novos  bigint,                     -- or gave way to a newer version
