@@ -60,12 +60,23 @@ func Open(ctx context.Context, url string, options Options) (*pgxpool.Pool, erro
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		if refusesParameters(err) {
-			err = fmt.Errorf("%w: is this a pooler? Then add default_query_exec_mode=exec to the database URL", err)
-		}
-		return nil, fmt.Errorf("connect to the database: %w", err)
+		return nil, fmt.Errorf("connect to the database: %w%s", err, advice(err))
 	}
 	return pool, nil
+}
+
+// advice is what to do about a server that cannot be reached.
+func advice(err error) string {
+	var said *pgconn.PgError
+	switch {
+	case refusesParameters(err):
+		return ": is this a pooler? Then add default_query_exec_mode=exec to the database URL"
+	case !errors.As(err, &said):
+		return ": is it running, and does it answer at the host and port of the database URL?"
+	case said.Code == pgerrcode.TooManyConnections:
+		return ": it has none left; raise its max_connections, or lower run.pool_size of the runners"
+	}
+	return ""
 }
 
 // refusesParameters recognizes what a pooler says to settings in the start-up packet. It says so under the
