@@ -265,6 +265,8 @@ func (e *Engine) completeDiff(ctx context.Context, tx pgx.Tx, r Replay) error {
 	})
 }
 
+const forgetDiffSQL = `delete from reprocessamento_diff where execucao_id = $1`
+
 // partsAtOnce is how many parts of a diff are made at the same time: each sorts in memory of its own.
 const partsAtOnce = 2
 

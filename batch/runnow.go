@@ -47,8 +47,8 @@ func (s *Store) RunNow(ctx context.Context, schedule Schedule, by string) (Firin
 		}
 		f.Slot = now
 		if last != nil {
-			for due := NextSlot(spec, schedule.Zone, *last); !due.IsZero() && !due.After(now); due = NextSlot(spec, schedule.Zone, due) {
-				f.Slot = due
+			if due := dueSlots(spec, schedule.Zone, *last, now); len(due) > 0 {
+				f.Slot = due[len(due)-1]
 			}
 		}
 		if _, err := tx.Exec(ctx, claimSlotSQL, f.Task, f.Slot, by, "executando", ""); err != nil {

@@ -142,12 +142,7 @@ func (e *Engine) fireDue(ctx context.Context, s Schedule, spec cron.Schedule, no
 	if err != nil {
 		return err
 	}
-	var due []time.Time
-	for slot := NextSlot(spec, s.Zone, since); !slot.IsZero() && !slot.After(now); slot = NextSlot(spec, s.Zone, slot) {
-		if due = append(due, slot); len(due) > 2 {
-			due = due[1:] // one catch-up, not one for each slot that was slept through
-		}
-	}
+	due := dueSlots(spec, s.Zone, since, now)
 	for i, slot := range due {
 		missed := i < len(due)-1 || now.Sub(slot) > deadline
 		if err := e.fire(ctx, s, slot, missed, now); err != nil {
@@ -155,6 +150,16 @@ func (e *Engine) fireDue(ctx context.Context, s Schedule, spec cron.Schedule, no
 		}
 	}
 	return nil
+}
+
+// dueSlots are the newest two slots that are due: one catch-up, not one for each slot that was slept through.
+func dueSlots(spec cron.Schedule, zone *time.Location, since, now time.Time) (due []time.Time) {
+	for slot := NextSlot(spec, zone, since); !slot.IsZero() && !slot.After(now); slot = NextSlot(spec, zone, slot) {
+		if due = append(due, slot); len(due) > 2 {
+			due = due[1:]
+		}
+	}
+	return due
 }
 
 // lastSlot is the newest slot on record; a schedule without one begins now.

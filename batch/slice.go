@@ -19,7 +19,7 @@ type run struct {
 	execution string
 	mode      Mode
 	live      bool
-	borders   borders
+	borders   borders // where the run projects
 	scope     Scope
 	handler   Handler
 	rules     map[string]Rule
@@ -70,33 +70,39 @@ const (
 	sliceStopped                 // nothing to do for this job any more
 )
 
+// takeUp is how every job of a replay begins: from what the replay is now. run is nil if the job was for what it was
+// before; forget ends that the job hears of the replay.
+func (e *Engine) takeUp(ctx context.Context, execution string, generation int) (r *run, forget func(), err error) {
+	replay, err := e.Replay(ctx, execution)
+	if err != nil || replay.Generation != generation || replay.State != Running {
+		return nil, nil, err
+	}
+	handler, err := e.handlers.Get(replay.Handler)
+	if err != nil {
+		return nil, nil, err
+	}
+	stopped, forget := e.watch.follow(execution, generation)
+	return &run{
+		execution: execution, mode: replay.Mode, scope: replay.Scope, handler: handler, rules: replay.Rules, limits: replay.Limits,
+		deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping, waiting: replay.Waiting != "",
+	}, forget, nil
+}
+
 // slice works one partition of a replay for some seconds.
 func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
-	r, err := e.Replay(ctx, a.Execution)
-	if err != nil {
+	run, forget, err := e.takeUp(ctx, a.Execution, a.Generation)
+	if err != nil || run == nil {
 		return sliceStopped, err
 	}
-	if r.Generation != a.Generation || r.State != Running {
-		return sliceStopped, nil
-	}
-	handler, err := e.handlers.Get(r.Handler)
-	if err != nil {
-		return sliceWait, err
-	}
-	stopped, forget := e.watch.follow(r.ID, r.Generation)
 	defer forget()
+	if a.Stage == Projecting || run.mode == Simulate {
+		if run.borders, err = readBorders(ctx, e.pool, run.execution); err != nil {
+			return sliceWait, err
+		}
+	}
 	c, ok, err := e.claimPartition(ctx, a)
 	if err != nil || !ok {
 		return sliceWait, err
-	}
-	b, err := readBorders(ctx, e.pool, r.ID)
-	if err != nil {
-		e.release(ctx, c)
-		return sliceWait, err
-	}
-	run := &run{
-		execution: r.ID, mode: r.Mode, borders: b, scope: r.Scope, handler: handler, rules: r.Rules, limits: r.Limits,
-		deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping, waiting: r.Waiting != "",
 	}
 	work := e.workPartition
 	if a.Stage == Projecting {
@@ -107,7 +113,7 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 		e.release(ctx, c)
 	}
 	if errors.Is(err, errFenced) {
-		e.log.Warn("another slice took the partition over", "replay", r.ID, "partition", a.Partition)
+		e.log.Warn("another slice took the partition over", "replay", a.Execution, "partition", a.Partition)
 		return sliceWait, nil
 	}
 	if err != nil {

@@ -135,7 +135,7 @@ func startOver(ctx context.Context, tx pgx.Tx, id string) error {
 
 // projectPartition is the first stage of an apply.
 func (e *Engine) projectPartition(ctx context.Context, r *run, c *claim) (sliceEnd, error) {
-	limit := 500
+	limit := firstChunk
 	for !r.halted() {
 		began := time.Now()
 		chunk, bytes, err := readChunk(ctx, e.pool, r.handler, r.scope, c.position, c.last, limit)
@@ -193,22 +193,13 @@ func (e *Engine) stepOn(ctx context.Context, tx pgx.Tx, c claim, move, open stri
 
 // writeParts is the second stage of an apply: it writes one part of the state after the other, until none is left.
 func (e *Engine) writeParts(ctx context.Context, a StateArgs) (sliceEnd, error) {
-	r, err := e.Replay(ctx, a.Execution)
-	if err != nil {
+	run, forget, err := e.takeUp(ctx, a.Execution, a.Generation)
+	if err != nil || run == nil {
 		return sliceStopped, err
 	}
-	if r.Generation != a.Generation || r.State != Running {
-		return sliceStopped, nil
-	}
-	handler, err := e.handlers.Get(r.Handler)
-	if err != nil {
-		return sliceWait, err
-	}
-	stopped, forget := e.watch.follow(r.ID, r.Generation)
 	defer forget()
-	run := &run{deadline: time.Now().Add(e.Slice), stopped: stopped, stopping: e.stopping}
 	for !run.halted() {
-		found, err := e.writePart(ctx, r, handler.State(), a.Pass > 1)
+		found, err := e.writePart(ctx, run, a.Pass > 1)
 		if err != nil {
 			return sliceWait, err
 		}

@@ -55,10 +55,10 @@ const openPartSQL = `
 	order by parte limit 1 for update skip locked`
 
 // writePart writes the state of one part of an apply; found is false if there is none left to take.
-func (e *Engine) writePart(ctx context.Context, r Replay, t StateTable, again bool) (found bool, err error) {
+func (e *Engine) writePart(ctx context.Context, r *run, again bool) (found bool, err error) {
 	err = e.inTx(ctx, func(tx pgx.Tx) error {
 		var part int
-		if err := tx.QueryRow(ctx, openPartSQL, r.ID).Scan(&part); isNoRows(err) {
+		if err := tx.QueryRow(ctx, openPartSQL, r.execution).Scan(&part); isNoRows(err) {
 			found = false
 			return nil
 		} else if err != nil {
@@ -67,7 +67,7 @@ func (e *Engine) writePart(ctx context.Context, r Replay, t StateTable, again bo
 		found = true
 		var events, wrote, same int64
 		var sure bool
-		err := tx.QueryRow(ctx, t.Write, r.ID, part, again).Scan(&events, &wrote, &same, &sure)
+		err := tx.QueryRow(ctx, r.handler.State().Write, r.execution, part, again).Scan(&events, &wrote, &same, &sure)
 		var pg *pgconn.PgError
 		switch {
 		case errors.As(err, &pg) && pg.Code == pgerrcode.UniqueViolation:
@@ -80,11 +80,11 @@ func (e *Engine) writePart(ctx context.Context, r Replay, t StateTable, again bo
 		// All others gave way to a newer version: a stored one, or their order's newest in this run.
 		_, err = tx.Exec(ctx, `
 			update reprocessamento_parte set concluida = true, escritos = $3, iguais = $4, mais_novos = $5
-			where execucao_id = $1 and parte = $2`, r.ID, part, wrote, same, events-wrote-same)
+			where execucao_id = $1 and parte = $2`, r.execution, part, wrote, same, events-wrote-same)
 		return err
 	})
 	if err != nil {
-		return found, fmt.Errorf("write the state of %s: %w", r.ID, err)
+		return found, fmt.Errorf("write the state of %s: %w", r.execution, err)
 	}
 	if found {
 		failpoint.Hit(failpoint.AfterState)
@@ -231,21 +231,4 @@ func dependsOnState(rules map[string]Rule, p *projected) bool {
 		rule, _ := policyOf(rules, w.Kind)
 		return rule.Mode == ModeApply && rule.When == WhenWritten
 	})
-}
-
-const forgetDiffSQL = `delete from reprocessamento_diff where execucao_id = $1`
-
-// makeDiff turns what was projected into a diff, within a transaction.
-func makeDiff(ctx context.Context, tx pgx.Tx, t StateTable, execution string) error {
-	_, err := tx.Exec(ctx, forgetDiffSQL, execution)
-	if err == nil {
-		_, err = tx.Exec(ctx, t.Diff, execution, nil)
-	}
-	if err == nil {
-		_, err = tx.Exec(ctx, forgetProjectionSQL, execution)
-	}
-	if err != nil {
-		return fmt.Errorf("make the diff of %s: %w", execution, err)
-	}
-	return nil
 }

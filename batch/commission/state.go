@@ -65,7 +65,6 @@ const writeSQL = `
 		on conflict (pedido_id) do update
 		set valor_centavos = excluded.valor_centavos, versao_evento = excluded.versao_evento, atualizado_em = now()
 		where comissao.versao_evento <= excluded.versao_evento
-			and (comissao.valor_centavos, comissao.versao_evento) <> (excluded.valor_centavos, excluded.versao_evento)
 		returning pedido_id
 	), guardou as (
 		insert into reprocessamento_diff (execucao_id, pedido_id, antes, antes_versao, depois, depois_versao)

@@ -6,15 +6,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,14 +19,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"reprise.dev/reprise/batch"
 	"reprise.dev/reprise/batch/faultprovider"
 	"reprise.dev/reprise/batch/sample"
-	"reprise.dev/reprise/schema"
-	"reprise.dev/reprise/schema/devserver"
 	"reprise.dev/reprise/schema/seedsql"
+	"reprise.dev/reprise/scripts/bench/rig"
 )
 
 // row is one line of the table.
@@ -46,10 +40,7 @@ type row struct {
 }
 
 type bench struct {
-	dir      string
-	binary   string
-	url      string
-	pool     *pgxpool.Pool
+	*rig.Rig
 	events   int
 	effects  int
 	slow     int // row-at-a-time events
@@ -71,56 +62,17 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	b := &bench{events: *events, effects: min(*effects, *events), slow: min(*slow, *events), only: *only, log: os.Stderr}
-	var err error
-	if b.binary, err = filepath.Abs(*binary); err == nil {
-		err = b.run(ctx)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-	if *asJSON {
-		err = json.NewEncoder(os.Stdout).Encode(b.rows)
-	} else {
-		err = b.print(os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	err := b.run(ctx, *binary)
+	rig.Report("bench", *asJSON, b.rows, b.print, err)
 }
 
-func (b *bench) run(ctx context.Context) (err error) {
-	if b.dir, err = os.MkdirTemp("", "reprise-bench"); err != nil {
+func (b *bench) run(ctx context.Context, binary string) (err error) {
+	if b.Rig, err = rig.Start(ctx, binary); err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(b.dir) }()
-	if err := os.Chmod(b.dir, 0o755); err != nil { // the server runs as another user if this is root
-		return err
-	}
-	server, err := devserver.New(devserver.Options{Dir: filepath.Join(b.dir, "server"), Settings: map[string]string{
-		"shared_buffers": "512MB", "max_wal_size": "8GB", "max_connections": "400",
-	}})
-	if err != nil {
-		return err
-	}
-	if err := server.Start(ctx); err != nil {
-		return err
-	}
-	defer func() { _ = server.Stop(context.WithoutCancel(ctx)) }()
-	if err := server.CreateDatabase(ctx, "bench"); err != nil {
-		return err
-	}
-	b.url = server.URL("bench")
-	if b.pool, err = schema.Open(ctx, b.url, schema.Options{MaxConns: 40, StatementTimeout: -1}); err != nil {
-		return err
-	}
-	defer b.pool.Close()
-	if _, err := schema.Migrate(ctx, b.pool); err != nil {
-		return err
-	}
+	defer b.Close()
 	fmt.Fprintf(b.log, "making %d events\n", b.events)
-	if _, err := sample.Insert(ctx, b.pool, sample.Options{Events: b.events, Orders: b.events / 2, Seed: 1}); err != nil {
+	if _, err := sample.Insert(ctx, b.Pool, sample.Options{Events: b.events, Orders: b.events / 2, Seed: 1}); err != nil {
 		return err
 	}
 	for _, step := range []struct {
@@ -139,7 +91,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 
 // add notes a measurement; to names the earlier one that it is compared with.
 func (b *bench) add(work string, n int64, took time.Duration, to string, program *os.ProcessState) {
-	cpu := serverCPU(filepath.Join(b.dir, "server", "data"))
+	cpu := serverCPU(b.DataDir())
 	r := row{Work: work, Events: n, Took: took, Rate: float64(n) / took.Seconds(), To: to, CPU: cpu - b.cpu}
 	b.cpu = cpu
 	if program != nil {
@@ -163,11 +115,11 @@ func (b *bench) clear(ctx context.Context) error {
 		`truncate comissao, efeito_aplicado, reprocessamento_diff, reprocessamento_checkpoint, reprocessamento_falha, reprocessamento_divergencia`,
 		`delete from reprocessamento`, `checkpoint`,
 	} {
-		if _, err := b.pool.Exec(ctx, sql); err != nil {
+		if _, err := b.Pool.Exec(ctx, sql); err != nil {
 			return err
 		}
 	}
-	b.cpu = serverCPU(filepath.Join(b.dir, "server", "data"))
+	b.cpu = serverCPU(b.DataDir())
 	return nil
 }
 
@@ -181,7 +133,7 @@ func (b *bench) simulate(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	_, err := b.pool.Exec(ctx, `
+	_, err := b.Pool.Exec(ctx, `
 		insert into reprocessamento_diff (execucao_id, pedido_id, antes, depois)
 		select 'set', e.pedido_id, c.valor_centavos, e.valor from (`+computed+`) e left join comissao c using (pedido_id)
 		where c.versao_evento is null or c.versao_evento <= e.versao`)
@@ -190,7 +142,7 @@ func (b *bench) simulate(ctx context.Context) error {
 	}
 	const set = "simulate: one set-based statement"
 	b.add(set, int64(b.events), time.Since(began), "", nil)
-	if err := b.rowAtATime(ctx, "simulate: a row at a time, 1 in flight", set, seedsql.Consumer{Pool: b.pool, Execution: "row", Simulate: true}, 1); err != nil {
+	if err := b.rowAtATime(ctx, "simulate: a row at a time, 1 in flight", set, seedsql.Consumer{Pool: b.Pool, Execution: "row", Simulate: true}, 1); err != nil {
 		return err
 	}
 	if err := b.clear(ctx); err != nil {
@@ -204,7 +156,7 @@ func (b *bench) applyState(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	_, err := b.pool.Exec(ctx, `
+	_, err := b.Pool.Exec(ctx, `
 		insert into comissao (pedido_id, valor_centavos, versao_evento) select pedido_id, valor, versao from (`+computed+`) e
 		on conflict (pedido_id) do update set valor_centavos = excluded.valor_centavos, versao_evento = excluded.versao_evento, atualizado_em = now()
 		where comissao.versao_evento <= excluded.versao_evento`)
@@ -213,7 +165,7 @@ func (b *bench) applyState(ctx context.Context) error {
 	}
 	const set = "state: one set-based upsert"
 	b.add(set, int64(b.events), time.Since(began), "", nil)
-	if err := b.rowAtATime(ctx, "state: a row at a time, 1 in flight", set, seedsql.Consumer{Pool: b.pool, Execution: "row"}, 1); err != nil {
+	if err := b.rowAtATime(ctx, "state: a row at a time, 1 in flight", set, seedsql.Consumer{Pool: b.Pool, Execution: "row"}, 1); err != nil {
 		return err
 	}
 	if err := b.clear(ctx); err != nil {
@@ -230,7 +182,7 @@ func (b *bench) effectsInstant(ctx context.Context) error {
 	defer provider.Close()
 	const one, sixteen = "effects: a row at a time, 1 in flight", "effects: a row at a time, 16 in flight"
 	consumer := seedsql.Consumer{
-		Pool: b.pool, Execution: "row", Gateway: gateway(provider.URL + "/notify"),
+		Pool: b.Pool, Execution: "row", Gateway: gateway(provider.URL + "/notify"),
 		Policy: seedsql.Policy{seedsql.NotifySeller: {Mode: seedsql.Apply, OnFailure: seedsql.Keep}},
 	}
 	for _, step := range []struct {
@@ -250,7 +202,7 @@ func (b *bench) effectsInstant(ctx context.Context) error {
 		}
 		provider.Reset()
 		work := "effects: reprise, 256 in flight (against " + to[len("effects: a row at a time, "):] + ")"
-		if err := b.product(ctx, work, to, b.effects, b.providerConfig(provider.URL, 256), "apply"); err != nil {
+		if err := b.product(ctx, work, to, b.effects, rig.Effects(provider.URL, 256, ""), "apply"); err != nil {
 			return err
 		}
 		if t := provider.Totals(); t.Twice > 0 {
@@ -274,11 +226,7 @@ func (b *bench) effectsSlow(ctx context.Context) error {
 	const ideal = "effects: 64 in flight at 50 ms, by arithmetic"
 	n := min(b.effects, 30_000)
 	b.add(ideal, int64(n), time.Duration(n)*latency/concurrency, "", nil)
-	return b.product(ctx, "effects: reprise, 64 in flight at 50 ms", ideal, n, b.providerConfig(provider.URL, concurrency), "apply")
-}
-
-func (b *bench) providerConfig(url string, concurrency int) string {
-	return fmt.Sprintf("[effects.%s]\nmode = \"aplicar\"\nprovider = \"p\"\n[providers.p]\nurl = %q\nconcurrency = %d\n", seedsql.NotifySeller, url+"/notify", concurrency)
+	return b.product(ctx, "effects: reprise, 64 in flight at 50 ms", ideal, n, rig.Effects(provider.URL, concurrency, ""), "apply")
 }
 
 // product runs the real program on positions 1 to n. The rate counts events if no effects are configured, else
@@ -286,24 +234,14 @@ func (b *bench) providerConfig(url string, concurrency int) string {
 func (b *bench) product(ctx context.Context, work, to string, n int, config, mode string) error {
 	b.sequence++
 	id := fmt.Sprintf("bench-%d", b.sequence)
-	path := filepath.Join(b.dir, "reprise.toml")
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+	if err := b.Configure(config); err != nil {
 		return err
 	}
-	run := func(args ...string) ([]byte, *os.ProcessState, error) {
-		cmd := exec.CommandContext(ctx, b.binary, append([]string{"--config", path, "--database", b.url, "--json"}, args...)...)
-		cmd.Stderr = io.Discard
-		out, err := cmd.Output()
-		var exit *exec.ExitError
-		if errors.As(err, &exit) && exit.ExitCode() == 3 {
-			err = nil // partial: kinds without a policy are reported
-		}
-		return out, cmd.ProcessState, err
-	}
-	if _, _, err := run("replay", "queue", "--id", id, "--positions", fmt.Sprintf("1:%d", n), "--"+mode); err != nil {
+	if _, err := b.Run(ctx, "replay", "queue", "--id", id, "--positions", fmt.Sprintf("1:%d", n), "--"+mode); err != nil {
 		return fmt.Errorf("%s: %w", work, err)
 	}
-	out, state, err := run("replay", "run", id)
+	cmd := b.Command(ctx, "replay", "run", id)
+	out, err := rig.Output(cmd)
 	if err != nil {
 		return fmt.Errorf("%s: %w", work, err)
 	}
@@ -318,13 +256,13 @@ func (b *bench) product(ctx context.Context, work, to string, n int, config, mod
 	if config != "" {
 		count = r.Summary.Effects[seedsql.NotifySeller].Applied
 	}
-	b.add(work, count, r.Summary.Elapsed, to, state)
+	b.add(work, count, r.Summary.Elapsed, to, cmd.ProcessState)
 	return nil
 }
 
 // rowAtATime runs the consumer that takes one event after the other, some of them at the same time.
 func (b *bench) rowAtATime(ctx context.Context, work, to string, c seedsql.Consumer, inFlight int) error {
-	rows, err := b.pool.Query(ctx, `select id, tipo, pedido_id, versao, payload from evento_arquivado where posicao <= $1 and tipo = 'pedido.pago' order by posicao`, b.slow)
+	rows, err := b.Pool.Query(ctx, `select id, tipo, pedido_id, versao, payload from evento_arquivado where posicao <= $1 and tipo = 'pedido.pago' order by posicao`, b.slow)
 	if err != nil {
 		return err
 	}

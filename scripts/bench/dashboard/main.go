@@ -4,9 +4,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -50,18 +50,17 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	r, err := measure(ctx, o)
-	if err == nil && *asJSON {
-		err = json.NewEncoder(os.Stdout).Encode(r)
-	} else if err == nil {
-		fmt.Printf("%d uncertain effects, %.0f changes a second, %d keys\n", r.Rows, r.Updates, r.Keys)
-		fmt.Printf("key to frame   median %s, p95 %s, worst %s\n", r.Median.Round(100*time.Microsecond), r.P95.Round(100*time.Microsecond), r.Worst.Round(100*time.Microsecond))
-		fmt.Printf("memory         %.1f MB at most\n", float64(r.PeakRSS)/1e6)
-		fmt.Printf("processor      %.1f %% of one at work, %.2f %% at rest (over %s)\n", 100*r.WorkCPU, 100*r.RestCPU, r.RestTime.Round(time.Second))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "dashboard:", err)
-		os.Exit(1)
-	}
+	rig.Report("dashboard", *asJSON, r, r.print, err)
+}
+
+func (r result) print(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `%d uncertain effects, %.0f changes a second, %d keys
+key to frame   median %s, p95 %s, worst %s
+memory         %.1f MB at most
+processor      %.1f %% of one at work, %.2f %% at rest (over %s)
+`, r.Rows, r.Updates, r.Keys, r.Median.Round(100*time.Microsecond), r.P95.Round(100*time.Microsecond), r.Worst.Round(100*time.Microsecond),
+		float64(r.PeakRSS)/1e6, 100*r.WorkCPU, 100*r.RestCPU, r.RestTime.Round(time.Second))
+	return err
 }
 
 func measure(ctx context.Context, o options) (r result, err error) {

@@ -45,15 +45,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	results, err := measure(ctx, *binary, *rows, *effects)
-	if err == nil && *asJSON {
-		err = json.NewEncoder(os.Stdout).Encode(results)
-	} else if err == nil {
-		err = print(os.Stdout, results)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "full:", err)
-		os.Exit(1)
-	}
+	rig.Report("full", *asJSON, results, func(w io.Writer) error { return print(w, results) }, err)
 }
 
 // bench measures one replay after the other, each over positions of its own.

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -51,15 +50,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	results, err := measure(ctx, *binary, *events)
-	if err == nil && *asJSON {
-		err = json.NewEncoder(os.Stdout).Encode(results)
-	} else if err == nil {
-		err = print(os.Stdout, results)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "hosts:", err)
-		os.Exit(1)
-	}
+	rig.Report("hosts", *asJSON, results, func(w io.Writer) error { return print(w, results) }, err)
 }
 
 func measure(ctx context.Context, binary string, events int) ([]result, error) {

@@ -3,8 +3,10 @@ package rig
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,12 +58,15 @@ func Start(ctx context.Context, binary string) (r *Rig, err error) {
 		return nil, err
 	}
 	r.url = server.URL("bench")
-	if r.Pool, err = schema.Open(ctx, r.url, schema.Options{MaxConns: 20, StatementTimeout: -1}); err != nil {
+	if r.Pool, err = schema.Open(ctx, r.url, schema.Options{MaxConns: 40, StatementTimeout: -1}); err != nil {
 		return nil, err
 	}
 	_, err = schema.Migrate(ctx, r.Pool)
 	return r, err
 }
+
+// DataDir is where the server keeps its files.
+func (r *Rig) DataDir() string { return filepath.Join(r.dir, "server", "data") }
 
 // Close stops the server and removes what it kept.
 func (r *Rig) Close() {
@@ -90,17 +95,37 @@ func (r *Rig) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, r.binary, append([]string{"--config", r.config(), "--database", r.url, "--json"}, args...)...)
 }
 
-// Run runs the program to its end. That something needs a person is not an error.
+// Run runs the program to its end.
 func (r *Rig) Run(ctx context.Context, args ...string) ([]byte, error) {
-	out, err := r.Command(ctx, args...).Output()
+	return Output(r.Command(ctx, args...))
+}
+
+// Output runs a command to its end. That something needs a person is not an error.
+func Output(cmd *exec.Cmd) ([]byte, error) {
+	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if exit.ExitCode() == 3 {
 			return out, nil
 		}
-		err = fmt.Errorf("%v: %w\n%s", args, err, exit.Stderr)
+		err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, exit.Stderr)
 	}
 	return out, err
+}
+
+// Report ends a program: with its results, as JSON or as print writes them, or with its error.
+func Report(name string, asJSON bool, results any, print func(io.Writer) error, err error) {
+	switch {
+	case err != nil:
+	case asJSON:
+		err = json.NewEncoder(os.Stdout).Encode(results)
+	default:
+		err = print(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
 }
 
 // Archive appends paid orders: an event each, at positions first to last.
