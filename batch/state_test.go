@@ -2,11 +2,13 @@ package batch_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"reprise.dev/reprise/batch"
+	"reprise.dev/reprise/schema/seedsql"
 )
 
 const wantedStateSQL = `
@@ -149,5 +151,34 @@ func TestP9_WhenWrittenIsSimulatedAsItIsApplied(t *testing.T) {
 	b.wantDelivered(0, 2, 3, 4, 6, 7, 8, 10)
 	if simulated != applied {
 		t.Errorf("simulated %+v, applied %+v", simulated, applied)
+	}
+}
+
+// TestP7_OlderVersionNeverWins, before, after and at the same moment as the newer one.
+func TestP7_OlderVersionNeverWins(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const rounds = 50
+	for i := range int64(rounds) {
+		b.event(2*i+1, fmt.Sprintf("P-%d", i), 1, `{"valorCentavos":10000,"percentual":1}`)
+		b.event(2*i+2, fmt.Sprintf("P-%d", i), 2, `{"valorCentavos":25000,"percentual":1}`)
+	}
+	consumer := seedsql.Consumer{Pool: b.pool, Execution: seedsql.Live, Policy: seedsql.Policy{}, Gateway: func(context.Context, string, []byte) error { return nil }}
+	id := b.queue(batch.Apply, 2*rounds)
+	var live sync.WaitGroup
+	live.Go(func() {
+		for i := range int64(rounds) {
+			if err := consumer.Apply(context.Background(), seedsql.Event{ID: eventID(2*i + 2), Type: "pedido.pago", Order: fmt.Sprintf("P-%d", i), Version: 2, Payload: []byte(`{"valorCentavos":25000,"percentual":1}`)}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	b.run(id)
+	live.Wait()
+	if s := b.replay(batch.Apply, 2*rounds).Summary; s.Newer != rounds || s.Unchanged != rounds || s.Written != 0 {
+		t.Errorf("account: %+v", s)
+	}
+	if n := scan[int64](b, `select count(*) from comissao where valor_centavos = 250 and versao_evento = 2`); n != rounds {
+		t.Errorf("%d of %d orders hold version 2 = 250", n, rounds)
 	}
 }
