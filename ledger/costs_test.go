@@ -149,7 +149,7 @@ func wantQueueCosts(t *testing.T, l *ledger.Ledger, cost func(string, int, func(
 	}
 	cost("one of the queue", 1, func() { uncertain(t, l, "doubt-7:k-1") })
 	cost("counts", 60, func() {
-		counts, err := l.UncertainCounts(t.Context())
+		counts, err := l.UncertainCounts(t.Context(), ledger.UncertainQuery{})
 		wantRows("counts", len(counts), 6, err)
 	})
 }

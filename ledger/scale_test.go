@@ -67,7 +67,7 @@ func TestNothingReadsTheWholeLedger(t *testing.T) {
 	if _, err := l.DueLookUps(t.Context(), 10); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.UncertainCounts(t.Context()); err != nil {
+	if _, err := l.UncertainCounts(t.Context(), ledger.UncertainQuery{}); err != nil {
 		t.Fatal(err)
 	}
 	pgtest.FlushStatistics(t, pool)

@@ -45,10 +45,13 @@ order by atualizado_em desc, chave desc limit $8`
 const uncertainByKeySQL = `
 select ` + uncertainColumns + ` from efeito_aplicado where estado = 'incerto' and chave = $2`
 
+// The limit comes before the filters: what counting costs must not grow with how little matches.
 const countUncertainSQL = `
 select tipo_efeito, coalesce(motivo, ''), count(*), min(atualizado_em)
-from (select tipo_efeito, motivo, atualizado_em from efeito_aplicado
+from (select tipo_efeito, motivo, atualizado_em, execucao_id, chave from efeito_aplicado
       where estado = 'incerto' order by atualizado_em, chave limit $1) e
+where ($2::text = '' or tipo_efeito = $2) and ($3::text = '' or execucao_id = $3)
+  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)
 group by 1, 2 order by 1, 2`
 
 const occurrencesSQL = `
@@ -106,12 +109,12 @@ func scanUncertain(rows pgx.CollectableRow) (UncertainEffect, error) {
 	return e, err
 }
 
-// UncertainCounts counts the review queue by kind and reason. In a queue of more than 100,000 it counts the
-// oldest 100,000.
-func (l *Ledger) UncertainCounts(ctx context.Context) ([]UncertainCount, error) {
+// UncertainCounts counts what matches of the review queue, by kind and reason; where q's page lies does not matter. Of
+// a queue of more than 100,000 it looks at the oldest 100,000.
+func (l *Ledger) UncertainCounts(ctx context.Context, q UncertainQuery) ([]UncertainCount, error) {
 	counts, err := collect(ctx, l, countUncertainSQL, func(rows pgx.CollectableRow) (c UncertainCount, err error) {
 		return c, rows.Scan(&c.Kind, &c.Reason, &c.Effects, &c.Oldest)
-	}, countLimit)
+	}, countLimit, q.Kind, q.Execution, q.Reason, q.Text)
 	return counts, wrap(err, "count the review queue")
 }
 

@@ -94,11 +94,19 @@ func TestTheReviewQueueIsPagedByKey(t *testing.T) {
 				t.Errorf("%s: %d effects: %v", name, len(got), got)
 			}
 		}
+		counts, err := l.UncertainCounts(t.Context(), c.q)
+		var counted int64
+		for _, n := range counts {
+			counted += n.Effects
+		}
+		if err != nil || counted != int64(c.want) {
+			t.Errorf("%s: counted %d, listed %d, %v", name, counted, c.want, err)
+		}
 	}
 	if got := page(ledger.UncertainQuery{}); len(got) != 100 {
 		t.Errorf("default page: %d", len(got))
 	}
-	counts, err := l.UncertainCounts(t.Context())
+	counts, err := l.UncertainCounts(t.Context(), ledger.UncertainQuery{})
 	if err != nil || len(counts) != 6 || counts[0].Kind != "a" || counts[0].Reason != "r0" || counts[0].Effects != 34 || counts[0].Oldest.IsZero() {
 		t.Errorf("counts %+v %v", counts, err)
 	}

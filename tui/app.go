@@ -65,7 +65,9 @@ func newApp(ctx context.Context, o Options, th *theme.Theme) *app {
 	if a.current == 0 {
 		a.current = screen.Replays
 	}
-	a.waiting = feed.New(ctx, o.Data.UncertainCounts).Every(20 * time.Second)
+	a.waiting = feed.New(ctx, func(ctx context.Context) ([]ledger.UncertainCount, error) {
+		return o.Data.UncertainCounts(ctx, ledger.UncertainQuery{})
+	}).Every(20 * time.Second)
 	a.clock = feed.New(ctx, func(ctx context.Context) (time.Duration, error) {
 		now, err := o.Data.Now(ctx)
 		if err != nil {

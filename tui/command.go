@@ -32,7 +32,7 @@ var commands = []command{
 	{[]string{"now", "agora"}, "now [TASK]", text.CommandRunNow},
 	{[]string{"export", "exportar"}, "export csv|json FILE", text.CommandExport},
 	{[]string{"order", "pedido"}, "order ID", text.CommandOrder},
-	{[]string{"kind", "tipo"}, "kind KIND", text.CommandKind},
+	{[]string{"kind", "reason", "run", "tipo", "motivo", "execucao"}, "kind reason run [VALUE]", text.CommandNarrow},
 	{[]string{"confirm", "resend", "discard", "confirmar", "reenviar", "descartar"}, "confirm resend discard", text.CommandDecide},
 	{[]string{"language", "idioma"}, "language en|pt", text.CommandLanguage},
 	{[]string{"help", "ajuda"}, "help", text.KeyHelp},
@@ -43,7 +43,7 @@ var commands = []command{
 var canonical = map[string]string{
 	"revisao": "review", "agenda": "schedule", "andamento": "progress", "diferencas": "diff", "falhas": "failures",
 	"novo": "new", "pausar": "pause", "retomar": "resume", "cancelar": "cancel", "aprovar": "approve", "reverter": "revert", "agora": "now", "exportar": "export",
-	"pedido": "order", "tipo": "kind", "confirmar": "confirm", "reenviar": "resend", "descartar": "discard",
+	"pedido": "order", "tipo": "kind", "motivo": "reason", "execucao": "run", "confirmar": "confirm", "reenviar": "resend", "descartar": "discard",
 	"idioma": "language", "ajuda": "help", "sair": "quit", "q": "quit",
 }
 
@@ -139,19 +139,19 @@ func (a *app) arguments(name string) []string {
 		name = c
 	}
 	switch name {
-	case "progress", "diff", "failures", "pause", "resume", "cancel", "approve", "revert":
+	case "progress", "diff", "failures", "pause", "resume", "cancel", "approve", "revert", "run":
 		list, ok := a.screens[screen.Replays].(*replays.Model)
 		if !ok {
 			return nil
 		}
 		return list.IDs()
-	case "kind":
-		var kinds []string
+	case "kind", "reason":
+		var values []string
 		for _, c := range a.waiting.Value {
-			kinds = append(kinds, c.Kind)
+			values = append(values, map[string]string{"kind": c.Kind, "reason": c.Reason}[name])
 		}
-		slices.Sort(kinds)
-		return slices.Compact(kinds)
+		slices.Sort(values)
+		return slices.Compact(values)
 	case "now":
 		var tasks []string
 		for _, n := range a.opts.Data.NextFirings() {

@@ -232,7 +232,7 @@ func TestBulkByFilterTakesWhatMatchesAndNothingElse(t *testing.T) {
 	r.press("enter")
 	r.advance(time.Second)
 	r.sees("56 decided", "1 settled by others meanwhile")
-	counts, err := r.store.UncertainCounts(context.Background())
+	counts, err := r.store.UncertainCounts(context.Background(), ledger.UncertainQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,6 +241,40 @@ func TestBulkByFilterTakesWhatMatchesAndNothingElse(t *testing.T) {
 			t.Fatalf("%d of the kind are left", c.Effects)
 		}
 	}
+}
+
+// TestTheQueueIsNarrowedByReasonAndRun: by keys and by commands; the tally counts what is shown, and nothing else is
+// marked.
+func TestTheQueueIsNarrowedByReasonAndRun(t *testing.T) {
+	r := newRig(t, rigOptions{w: 120, h: 40})
+	r.open(screen.Review, "")
+	r.sees("42 wait")
+	r.press("w")
+	r.advance(time.Second)
+	r.sees("/abandonada", "7 wait  7 abandonada")
+	r.press("w", "w")
+	r.advance(time.Second)
+	r.sees("/sem-recibo", "7 wait  7 sem-recibo")
+	r.press("esc")
+	r.advance(time.Second)
+	r.sees("42 wait")
+	r.press(":", `"run ao-vivo"`, "enter")
+	r.advance(time.Second)
+	r.sees("/ao-vivo", "5 wait")
+	r.press("A")
+	r.sees("5 marked")
+	r.press("esc", "e") // of all runs again
+	r.advance(time.Second)
+	r.sees("42 wait")
+	r.press("e")
+	r.advance(time.Second)
+	r.sees("/aplicar-2026-10-14-v2", "37 wait")
+	r.press(":", `"reason resposta-503"`, "enter")
+	r.advance(time.Second)
+	r.sees("7 wait  7 resposta-503")
+	r.press("/", `"105"`, "enter")
+	r.advance(time.Second)
+	r.sees("/resposta-503 /aplicar-2026-10-14-v2 /105", "2 wait  2 resposta-503")
 }
 
 func TestMarksFallWithTheFilter(t *testing.T) {

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // bursting panics when it is asked for the schedule, in a command.
 type bursting struct{ *fake.Store }
 
-func (bursting) UncertainCounts(context.Context) ([]ledger.UncertainCount, error) {
+func (bursting) UncertainCounts(context.Context, ledger.UncertainQuery) ([]ledger.UncertainCount, error) {
 	panic("boom in a command")
 }
 

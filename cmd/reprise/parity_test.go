@@ -35,7 +35,7 @@ var parity = map[string]string{
 	"Divergences":     "replay diff --told-otherwise",
 	"OrderHistory":    "history",
 	"Event":           "review show",
-	"Uncertain":       "review list --kind",
+	"Uncertain":       "review list --kind --reason --run --text",
 	"UncertainCounts": "review list --counts",
 	"UncertainByKey":  "review show",
 	"Occurrences":     "review show",
@@ -58,18 +58,17 @@ func TestACommandDoesAllThatTheDashboardDoes(t *testing.T) {
 		if _, ok := data.MethodByName(name); !ok {
 			t.Errorf("the dashboard has no %s any more", name)
 		}
-		words := strings.Fields(line)
-		flag := ""
-		if last := words[len(words)-1]; strings.HasPrefix(last, "--") {
-			flag, words = last[2:], words[:len(words)-1]
-		}
+		command, options, _ := strings.Cut(line, " --")
+		words := strings.Fields(command)
 		c, rest, err := newRoot().Find(words)
 		if err != nil || len(rest) > 0 || !slices.Equal(strings.Fields(c.CommandPath())[1:], words) {
 			t.Errorf("%s: no command %q", name, line)
 			continue
 		}
-		if flag != "" && c.Flags().Lookup(flag) == nil {
-			t.Errorf("%s: command %q has no such flag", name, line)
+		for flag := range strings.FieldsSeq(options) {
+			if flag = strings.TrimPrefix(flag, "--"); c.Flags().Lookup(flag) == nil {
+				t.Errorf("%s: command %q has no flag --%s", name, line, flag)
+			}
 		}
 	}
 }

@@ -29,7 +29,7 @@ func newReviewList(a *app) *cobra.Command {
 				return err
 			}
 			if counts {
-				return a.printCounts(cmd, l)
+				return a.printCounts(cmd, l, q)
 			}
 			list, err := l.Uncertain(cmd.Context(), q)
 			if err != nil {
@@ -55,12 +55,12 @@ func newReviewList(a *app) *cobra.Command {
 	f.StringVar(&q.Execution, "run", "", "only effects of this run")
 	f.StringVar(&q.Text, "text", "", "only keys that contain this")
 	f.IntVar(&q.Limit, "limit", 100, "at most this many")
-	f.BoolVar(&counts, "counts", false, "count the whole queue by kind and reason")
+	f.BoolVar(&counts, "counts", false, "count all that matches, by kind and reason")
 	return c
 }
 
-func (a *app) printCounts(cmd *cobra.Command, l *ledger.Ledger) error {
-	list, err := l.UncertainCounts(cmd.Context())
+func (a *app) printCounts(cmd *cobra.Command, l *ledger.Ledger, q ledger.UncertainQuery) error {
+	list, err := l.UncertainCounts(cmd.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -93,10 +93,6 @@ func (s *Store) Uncertain(ctx context.Context, q ledger.UncertainQuery) ([]ledge
 		return e.Key > q.After.Key
 	}
 	start := sort.Search(len(s.uncertain), func(i int) bool { return after(s.uncertain[i]) })
-	matches := func(e ledger.UncertainEffect) bool {
-		return (q.Kind == "" || e.Kind == q.Kind) && (q.Reason == "" || e.Reason == q.Reason) &&
-			(q.Execution == "" || e.Execution == q.Execution) && strings.Contains(e.Key, q.Text)
-	}
 	var out []ledger.UncertainEffect
 	if q.Backwards {
 		end := len(s.uncertain)
@@ -107,13 +103,13 @@ func (s *Store) Uncertain(ctx context.Context, q ledger.UncertainQuery) ([]ledge
 			})
 		}
 		for i := end - 1; i >= 0 && len(out) < limit; i-- {
-			if matches(s.uncertain[i]) {
+			if matches(q, s.uncertain[i]) {
 				out = append(out, s.full(s.uncertain[i]))
 			}
 		}
 	} else {
 		for i := start; i < len(s.uncertain) && len(out) < limit; i++ {
-			if matches(s.uncertain[i]) {
+			if matches(q, s.uncertain[i]) {
 				out = append(out, s.full(s.uncertain[i]))
 			}
 		}
@@ -122,8 +118,13 @@ func (s *Store) Uncertain(ctx context.Context, q ledger.UncertainQuery) ([]ledge
 	return out, nil
 }
 
-// UncertainCounts counts the queue.
-func (s *Store) UncertainCounts(ctx context.Context) ([]ledger.UncertainCount, error) {
+func matches(q ledger.UncertainQuery, e ledger.UncertainEffect) bool {
+	return (q.Kind == "" || e.Kind == q.Kind) && (q.Reason == "" || e.Reason == q.Reason) &&
+		(q.Execution == "" || e.Execution == q.Execution) && strings.Contains(e.Key, q.Text)
+}
+
+// UncertainCounts counts what matches of the queue.
+func (s *Store) UncertainCounts(ctx context.Context, q ledger.UncertainQuery) ([]ledger.UncertainCount, error) {
 	if err := s.call(ctx); err != nil {
 		return nil, err
 	}
@@ -132,6 +133,9 @@ func (s *Store) UncertainCounts(ctx context.Context) ([]ledger.UncertainCount, e
 	var out []ledger.UncertainCount
 	at := map[[2]string]int{}
 	for _, e := range s.uncertain {
+		if !matches(q, e) {
+			continue
+		}
 		k := [2]string{e.Kind, e.Reason}
 		if i, ok := at[k]; ok {
 			out[i].Effects++

@@ -22,7 +22,7 @@ type Map struct {
 	// Schedule
 	RunNow key.Binding
 	// Review
-	Confirm, Resend, Discard, Mark, MarkAll, Unmark, Kind, Item, Pager key.Binding
+	Confirm, Resend, Discard, Mark, MarkAll, Unmark, Kind, Reason, OnlyRun, Item, Pager key.Binding
 	// In forms
 	Next, Previous, Submit, Finish, Choose, Dismiss, Yes, No key.Binding
 }
@@ -81,6 +81,8 @@ func New(p *text.Printer) *Map {
 		MarkAll: b("A", text.KeyMarkAll, "A"),
 		Unmark:  b("u", text.KeyUnmark, "u"),
 		Kind:    b("K", text.KeyKind, "K"),
+		Reason:  b("w", text.KeyReason, "w"),
+		OnlyRun: b("e", text.KeyOnlyRun, "e"),
 		Item:    b("← →", text.KeyItem, "left", "right", "h", "l"),
 		Pager:   b("o", text.KeyPager, "o"),
 

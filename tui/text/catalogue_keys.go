@@ -50,6 +50,8 @@ var (
 	KeyMarkAll = M{"mark all", "marcar todos"}
 	KeyUnmark  = M{"unmark all", "desmarcar todos"}
 	KeyKind    = M{"kind", "tipo"}
+	KeyReason  = M{"reason", "motivo"}
+	KeyOnlyRun = M{"only its run", "só sua execução"}
 	KeyItem    = M{"another", "outro"}
 	KeyPager   = M{"pager", "paginador"}
 
@@ -69,12 +71,12 @@ var (
 	CommandOf       = M{"open a screen about a replay", "abrir uma tela sobre um replay"}
 	CommandNew      = M{"queue a replay", "pôr um replay na fila"}
 	CommandControl  = M{"pause, resume or cancel a replay", "pausar, retomar ou cancelar um replay"}
-	CommandApprove  = M{"approve a simulation, under a name of yours", "aprovar uma simulação, com o nome que quiser"}
+	CommandApprove  = M{"approve a simulation, under a name of yours", "aprovar uma simulação, com um nome seu"}
 	CommandRevert   = M{"undo the state that an apply wrote", "desfazer o estado que um replay gravou"}
 	CommandRunNow   = M{"run a schedule's task now", "rodar já a tarefa de uma agenda"}
 	CommandExport   = M{"export a diff", "exportar diferenças"}
 	CommandOrder    = M{"an order's history", "o histórico de um pedido"}
-	CommandKind     = M{"review one kind of effect", "revisar um tipo de efeito"}
+	CommandNarrow   = M{"review one kind, reason or run", "revisar um tipo, motivo ou execução"}
 	CommandDecide   = M{"decide what is selected", "decidir o que está selecionado"}
 	CommandLanguage = M{"change the language", "mudar o idioma"}
 	CommandQuit     = M{"leave; nothing stops", "sair; nada para"}

@@ -165,13 +165,3 @@ func (m *Model) leave(keys []string) tea.Cmd {
 	}
 	return m.list.Look(m.table.Index(), m.env.Local())
 }
-
-// kinds are those in the queue, sorted.
-func (m *Model) kinds() []string {
-	var out []string
-	for _, c := range m.counts.Value {
-		out = append(out, c.Kind)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}

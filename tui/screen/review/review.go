@@ -23,8 +23,8 @@ import (
 // Source is what the screen reads and commands.
 type Source interface {
 	Uncertain(ctx context.Context, q ledger.UncertainQuery) ([]ledger.UncertainEffect, error)
-	// UncertainCounts counts the whole queue, by kind and reason.
-	UncertainCounts(ctx context.Context) ([]ledger.UncertainCount, error)
+	// UncertainCounts counts what matches, by kind and reason.
+	UncertainCounts(ctx context.Context, q ledger.UncertainQuery) ([]ledger.UncertainCount, error)
 	// UncertainByKey reads one effect; found is false if it is not uncertain (any more).
 	UncertainByKey(ctx context.Context, key string) (e ledger.UncertainEffect, found bool, err error)
 	// Occurrences are the effect's, oldest first.
@@ -65,10 +65,10 @@ type Model struct {
 	marks    *marks
 	bulk     *bulk // a decision on many that is being carried out, or nil
 
-	kind, filter string
-	open         bool // the detail has the screen (narrow) or the keyboard (wide)
-	text         pager.Pager
-	width        int
+	by    filters
+	open  bool // the detail has the screen (narrow) or the keyboard (wide)
+	text  pager.Pager
+	width int
 }
 
 // New makes the screen. origin is recorded with decisions: host, user and program version.
@@ -84,7 +84,8 @@ func New(env *screen.Env, source Source, origin string) *Model {
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}}
 	m.list = paged.New(env.Ctx, page, m.fetch(), true)
-	m.counts = feed.New(env.Ctx, source.UncertainCounts).Every(15 * time.Second)
+	m.counts = feed.New[[]ledger.UncertainCount](env.Ctx, nil).Every(15 * time.Second)
+	m.count()
 	m.evidence = feed.New(env.Ctx, func(context.Context) (evidence, error) { return evidence{}, nil }).Every(15 * time.Second)
 	return m
 }
@@ -95,10 +96,6 @@ func before(a, b item) bool {
 		return a.Version.Before(b.Version)
 	}
 	return a.Key < b.Key
-}
-
-func (m *Model) query() ledger.UncertainQuery {
-	return ledger.UncertainQuery{Kind: m.kind, Text: m.filter}
 }
 
 func (m *Model) fetch() paged.Fetch[item] {
@@ -132,7 +129,7 @@ func toItem(e ledger.UncertainEffect, now time.Time) item {
 func (m *Model) ID() screen.ID { return screen.Review }
 
 // Subject is the kind of effect, if the queue is narrowed to one.
-func (m *Model) Subject() string { return m.kind }
+func (m *Model) Subject() string { return m.by.kind }
 
 // Pollers are the queue, its counts and the evidence that is shown.
 func (m *Model) Pollers() []feed.Poller {
@@ -166,33 +163,12 @@ func (m *Model) Back() bool {
 		m.open = false
 	case m.marks.len() > 0:
 		m.marks.clear()
-	case m.filter != "" || m.kind != "":
-		m.filter, m.kind = "", ""
-		m.again()
+	case !m.by.none():
+		m.narrow(filters{})
 	default:
 		return false
 	}
 	return true
-}
-
-// again reads the queue from its start with the filters as they are. Marks go: nothing is decided that the
-// filters do not show.
-func (m *Model) again() {
-	m.marks.clear()
-	m.ghosts = map[string]item{}
-	m.anew = true
-	m.table.Jump(table.First)
-	m.list.Ask(m.fetch())
-}
-
-// Filter is the part of a key that is looked for.
-func (m *Model) Filter() string { return m.filter }
-
-// SetFilter narrows the queue.
-func (m *Model) SetFilter(s string) tea.Cmd {
-	m.filter = s
-	m.again()
-	return nil
 }
 
 // Selected is the row under the cursor.
@@ -215,7 +191,7 @@ func (m *Model) Keys() []key.Binding {
 	case m.marks.len() > 0:
 		return append(decide, k.Mark, k.Unmark, k.MarkAll)
 	}
-	return append(decide, k.Open, k.Mark, k.MarkAll, k.Kind, k.Filter, k.Pager)
+	return append(decide, k.Open, k.Mark, k.MarkAll, k.Kind, k.Reason, k.OnlyRun, k.Filter, k.Pager)
 }
 
 // Update takes keys, what was read and how decisions ended.
@@ -284,43 +260,39 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.Kind):
 		m.nextKind()
 		return nil
+	case key.Matches(msg, k.Reason):
+		m.nextReason()
+		return nil
+	case key.Matches(msg, k.OnlyRun):
+		m.onlyRun()
+		return nil
 	}
 	cmd, _ := screen.Scroll(k, msg, &m.table, rows{m}, m.list, m.env.Local())
 	return cmd
 }
 
-// nextKind narrows the queue to the next kind of effect in it, then to all again.
-func (m *Model) nextKind() {
-	kinds := m.kinds()
-	next := ""
-	for i, kind := range kinds {
-		if m.kind == "" {
-			next = kinds[0]
-			break
-		}
-		if kind == m.kind && i+1 < len(kinds) {
-			next = kinds[i+1]
-		}
-	}
-	m.kind = next
-	m.again()
-}
-
-// Command carries out "kind KIND" and "confirm", "resend" and "discard", which decide what is selected.
+// Command carries out "kind", "reason" and "run", which narrow the queue, and "confirm", "resend" and "discard", which
+// decide what is selected.
 func (m *Model) Command(name, arg string) (tea.Cmd, bool) {
+	by := m.by
 	switch name {
 	case "kind":
-		m.kind = arg
-		m.again()
-		return nil, true
+		by.kind = arg
+	case "reason":
+		by.reason = arg
+	case "run":
+		by.run = arg
 	case "confirm":
 		return m.decide(ledger.Confirm), true
 	case "resend":
 		return m.decide(ledger.Resend), true
 	case "discard":
 		return m.decide(ledger.Discard), true
+	default:
+		return nil, false
 	}
-	return nil, false
+	m.narrow(by)
+	return nil, true
 }
 
 func (m *Model) pager() tea.Cmd {

@@ -62,12 +62,7 @@ func (m *Model) View(w, h int) layout.Block {
 
 func (m *Model) queueBlock(w, h int, focused bool) layout.Block {
 	e := m.env
-	title := e.S(text.ReviewTitle)
-	for _, filter := range []string{m.kind, m.filter} {
-		if filter != "" {
-			title += " /" + text.Clean(filter)
-		}
-	}
+	title := e.S(text.ReviewTitle) + m.by.words()
 	remark := screen.Place(e, m.table.Index(), len(m.shown), m.list)
 	if n := m.marks.len(); n > 0 {
 		remark = e.N(text.MarkedCount, int64(n)) + "  " + remark
@@ -85,7 +80,7 @@ func (m *Model) queueBlock(w, h int, focused bool) layout.Block {
 	return layout.Fit(append(out, m.table.View(rows{m}, w, max(h-len(out), 2), focused)...), w, h)
 }
 
-// tally counts the queue by kind and reason, in one line or two.
+// tally counts what the filters show, by reason.
 func (m *Model) tally(w int) layout.Block {
 	e := m.env
 	t := e.Theme
@@ -97,7 +92,7 @@ func (m *Model) tally(w int) layout.Block {
 	var reasons []string
 	var oldest time.Time
 	for _, c := range m.counts.Value {
-		if m.kind != "" && c.Kind != m.kind {
+		if m.by.kind != "" && c.Kind != m.by.kind || m.by.reason != "" && c.Reason != m.by.reason {
 			continue
 		}
 		total += c.Effects
