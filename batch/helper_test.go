@@ -216,3 +216,13 @@ func (b *bench) wantEffect(position int64, state ledger.State) {
 		b.t.Errorf("effect of position %d is %s, want %s", position, got, state)
 	}
 }
+
+// until waits for a condition of the database.
+func (b *bench) until(sql string, args ...any) {
+	b.t.Helper()
+	for end := time.Now().Add(time.Minute); !scan[bool](b, sql, args...); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("never: %s", sql)
+		}
+	}
+}

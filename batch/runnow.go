@@ -8,15 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// busyFor is how long a slot that says it is at work keeps others from being set going by hand. A sweep ends itself
-// long before; a slot that is older belongs to a process that is gone.
-const busyFor = 2 * time.Hour
-
-const busySlotSQL = `
-	select executor, previsto_para, reivindicado_em from agenda_disparo
-	where tarefa = $1 and estado = 'executando' and reivindicado_em > clock_timestamp() - $2::bigint * interval '1 microsecond'
-	order by previsto_para desc limit 1`
-
 // RunNow sets a schedule's task going at once: the slot that is due and that nobody ran, if there is one, else one of
 // its own. While the task is at work, whoever set it going, it is [ErrHeld] and says who that is. by names who asks.
 func (s *Store) RunNow(ctx context.Context, schedule Schedule, by string) (Firing, error) {
@@ -30,17 +21,16 @@ func (s *Store) RunNow(ctx context.Context, schedule Schedule, by string) (Firin
 		if _, err := tx.Exec(ctx, `lock table agenda_disparo in share row exclusive mode`); err != nil {
 			return err
 		}
-		var holder string
-		var slot, since time.Time
-		switch err := tx.QueryRow(ctx, busySlotSQL, f.Task, busyFor.Microseconds()).Scan(&holder, &slot, &since); {
-		case err == nil:
-			return fmt.Errorf("%w: by %s since %s", ErrHeld, holder, since.In(schedule.Zone).Format("15:04:05 MST"))
-		case !isNoRows(err):
+		holder, since, busy, err := atWork(ctx, tx, f.Task, time.Time{})
+		if err != nil {
 			return err
+		}
+		if busy {
+			return fmt.Errorf("%w: by %s since %s", ErrHeld, holder, since.In(schedule.Zone).Format("15:04:05 MST"))
 		}
 		var last *time.Time
 		var now time.Time
-		err := tx.QueryRow(ctx, `
+		err = tx.QueryRow(ctx, `
 			select (select max(previsto_para) from agenda_disparo where tarefa = $1), clock_timestamp()`, f.Task).Scan(&last, &now)
 		if err != nil {
 			return err

@@ -84,7 +84,12 @@ func TestP10_RunNowSeesAClaimThatIsBeingMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
-	if _, err := tx.Exec(ctx, `insert into agenda_disparo (tarefa, previsto_para, executor, estado) values ('varredura', clock_timestamp(), 'bastion-2', 'executando')`); err != nil {
+	var slot time.Time
+	if err := tx.QueryRow(ctx, `insert into agenda_disparo (tarefa, previsto_para, executor, estado) values ('varredura', clock_timestamp(), 'bastion-2', 'executando')
+		returning previsto_para`).Scan(&slot); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.SweepSchedule("varredura")(ctx, tx, slot); err != nil {
 		t.Fatal(err)
 	}
 	answer := make(chan error, 1)
@@ -105,5 +110,88 @@ func TestP10_RunNowSeesAClaimThatIsBeingMade(t *testing.T) {
 	}
 	if err := <-answer; !errors.Is(err, batch.ErrHeld) || !strings.Contains(err.Error(), "bastion-2") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// TestP10_ASlotThatComesDueBesideRunNowWaits: the sweep that somebody set going by hand is at work when the schedule's
+// own slot comes due. There is one sweep at a time; the slot is run when the other one has ended.
+func TestP10_ASlotThatComesDueBesideRunNowWaits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	store := b.store()
+	ctx, stop := context.WithCancel(context.Background())
+	sweep := batch.Schedule{Name: "varredura", Spec: "* * * * *", Zone: time.UTC, Task: store.SweepSchedule("varredura")}
+	jobs := func() int { return scan[int](b, `select count(*) from river.river_job where kind = 'varrer'`) }
+	scheduler := b.host()
+	due := func() time.Time { return scan[time.Time](b, `select clock_timestamp() + interval '1 minute'`) }
+
+	f, err := store.RunNow(ctx, sweep, "maria@bastion-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := scheduler.FireDue(ctx, sweep, due()); err != nil {
+		t.Fatal(err)
+	}
+	if n := jobs(); n != 1 {
+		t.Fatalf("%d sweeps were handed out beside one that nobody began", n)
+	}
+
+	// A process takes it up and is kept at it for long.
+	tx, err := b.pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	if _, err := tx.Exec(ctx, `lock table efeito_aplicado in access exclusive mode`); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- b.host().RunDaemon(ctx, nil) }()
+	defer func() { stop(); <-ended }()
+	b.until(`select exists (select from river.river_job where kind = 'varrer' and state = 'running')`)
+	b.until(`select exists (select from executor)`)
+	b.exec(`update river.river_job set attempted_at = attempted_at - interval '5 minutes'`)
+	if err := scheduler.FireDue(ctx, sweep, due()); err != nil {
+		t.Fatal(err)
+	}
+	if n := jobs(); n != 1 {
+		t.Fatalf("%d sweeps were handed out beside one at work", n)
+	}
+	if err := tx.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.until(`select estado = 'concluido' from agenda_disparo where previsto_para = $1`, f.Slot)
+	if err := scheduler.FireDue(ctx, sweep, due()); err != nil {
+		t.Fatal(err)
+	}
+	if n := jobs(); n != 2 {
+		t.Fatalf("%d sweeps: the slot that waited was not run", n)
+	}
+}
+
+// TestP3_ASweeperThatIsGoneHoldsNoSweepBack: neither the schedule's nor one by hand.
+func TestP3_ASweeperThatIsGoneHoldsNoSweepBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx, store := context.Background(), b.store()
+	sweep := batch.Schedule{Name: "varredura", Spec: "* * * * *", Zone: time.UTC, Task: store.SweepSchedule("varredura")}
+	lose := func() {
+		b.exec(`update river.river_job set state = 'running', attempted_by = '{bastion-2:77:a1-00000001}', attempted_at = clock_timestamp() - interval '5 minutes'`)
+		b.exec(`insert into executor (id, maquina, pid, papel, versao, visto_em) values ('bastion-2:77:a1', 'bastion-2', 77, 'run', 'test', clock_timestamp() - interval '1 minute')
+			on conflict do nothing`)
+	}
+	if _, err := store.RunNow(ctx, sweep, "maria@bastion-1"); err != nil {
+		t.Fatal(err)
+	}
+	lose()
+	if err := b.host().FireDue(ctx, sweep, scan[time.Time](b, `select clock_timestamp() + interval '1 minute'`)); err != nil {
+		t.Fatal(err)
+	}
+	if n := scan[int](b, `select count(*) from river.river_job where kind = 'varrer'`); n != 2 {
+		t.Fatalf("%d sweeps", n)
+	}
+	lose()
+	if _, err := store.RunNow(ctx, sweep, "maria@bastion-1"); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,8 @@ func (e *Engine) fireLoop(ctx context.Context, s Schedule) {
 	}
 }
 
-// fireDue runs the newest slot that is due and not yet claimed; older ones that nobody ran are marked missed.
+// fireDue runs the newest slot that is due and not yet claimed; older ones that nobody ran are marked missed. While
+// the task is at work for another slot, or because somebody ran it now, the newest one waits: it is run after that.
 func (e *Engine) fireDue(ctx context.Context, s Schedule, spec cron.Schedule, now time.Time) error {
 	deadline := s.Deadline
 	if deadline == 0 {
@@ -145,7 +147,7 @@ func (e *Engine) fireDue(ctx context.Context, s Schedule, spec cron.Schedule, no
 	due := dueSlots(spec, s.Zone, since, now)
 	for i, slot := range due {
 		missed := i < len(due)-1 || now.Sub(slot) > deadline
-		if err := e.fire(ctx, s, slot, missed, now); err != nil {
+		if err := e.fire(ctx, s, slot, missed, now); err != nil && !errors.Is(err, errAtWork) {
 			return err
 		}
 	}
@@ -184,7 +186,7 @@ const claimSlotSQL = `
 
 func (e *Engine) fire(ctx context.Context, s Schedule, slot time.Time, missed bool, now time.Time) error {
 	if missed {
-		tag, err := e.pool.Exec(ctx, claimSlotSQL, s.Name, slot, e.host, "perdido", "nobody was there to run it in time")
+		tag, err := e.pool.Exec(ctx, claimSlotSQL, s.Name, slot, e.host, "perdido", "not run in time: nobody was there, or the one before was at work")
 		if err == nil && tag.RowsAffected() == 1 {
 			e.log.Error("schedule slot missed", "name", s.Name, "slot", slot.In(s.Zone))
 		}
@@ -195,6 +197,9 @@ func (e *Engine) fire(ctx context.Context, s Schedule, slot time.Time, missed bo
 		tag, err := tx.Exec(ctx, claimSlotSQL, s.Name, slot, e.host, "executando", "")
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
+		}
+		if _, _, busy, err := atWork(ctx, tx, s.Name, slot); err != nil || busy {
+			return cmp.Or(err, errAtWork) // and the slot is nobody's again
 		}
 		late := ""
 		if now.Sub(slot) > time.Minute {
