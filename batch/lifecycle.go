@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -57,7 +58,11 @@ func (s *Store) Pause(ctx context.Context, id string) (Replay, error) {
 func (s *Store) Resume(ctx context.Context, id string, limits *Limits) (Replay, error) {
 	return s.transition(ctx, id, "resume", []State{Paused, Partial, Failed}, func(tx pgx.Tx, r Replay) error {
 		if limits != nil {
-			if _, err := tx.Exec(ctx, `update reprocessamento set limites = $2 where id = $1`, id, limits); err != nil {
+			text, err := json.Marshal(limits)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `update reprocessamento set limites = $2 where id = $1`, id, string(text)); err != nil {
 				return err
 			}
 		}

@@ -34,6 +34,7 @@ func TestP1_PauseStopsWithinTheCallsInFlight(t *testing.T) {
 	t.Parallel()
 	b := newBenchWith(t, faultprovider.Options{Delay: 20 * time.Millisecond}, ledger.Policy{OnFailure: ledger.Keep, CallTimeout: time.Second})
 	b.config.Concurrency = 1
+	b.engine.PollEvery = 20 * time.Millisecond // a pooler swallows the notification
 	b.archive(upTo(100)...)
 	id := b.queueWith(batch.Request{Mode: batch.Apply, Scope: positions(1, 100), Partitions: 1})
 	store := b.store()

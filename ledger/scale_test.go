@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"reprise.dev/reprise/ledger"
-	"reprise.dev/reprise/schema"
 	"reprise.dev/reprise/schema/pgtest"
 )
 
@@ -82,11 +83,11 @@ func TestNothingReadsTheWholeLedger(t *testing.T) {
 // A pooler in the path costs latency only.
 func TestWithoutPreparedStatements(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"simple_protocol", "exec", "cache_describe"} {
-		t.Run(mode, func(t *testing.T) {
-			url := pgtest.NewURL(t)
-			url += map[bool]string{true: "&", false: "?"}[strings.Contains(url, "?")] + "default_query_exec_mode=" + mode
-			pool, err := schema.Open(t.Context(), url, schema.Options{})
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec, pgx.QueryExecModeCacheDescribe} {
+		t.Run(mode.String(), func(t *testing.T) {
+			config := pgtest.New(t).Config()
+			config.ConnConfig.DefaultQueryExecMode = mode
+			pool, err := pgxpool.NewWithConfig(t.Context(), config)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ func TestEveryCommandBehindAPooler(t *testing.T) {
 	for _, mode := range []string{"exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t, ledger.Keep, "")
+			s := newSite(t, ledger.Keep, "[[schedule]]\nname = \"sweep\"\nspec = \"@hourly\"\ntask = \"sweep\"\n")
 			s.url += "&default_query_exec_mode=" + mode
 			const events = 30
 			s.want(exitDone, "migrate")
@@ -27,6 +27,10 @@ func TestEveryCommandBehindAPooler(t *testing.T) {
 			s.want(exitDone, "replay", "run", "sim")
 			s.want(exitDone, "replay", "diff", "sim", "--sort", "delta", "--desc", "--totals")
 			s.want(exitDone, "replay", "approve", "sim", "--id", "a")
+			s.want(exitDone, "replay", "queue", "--id", "other", "--positions", "1:5", "--apply", "--limit-effects", "1")
+			s.want(exitDone, "replay", "pause", "other")
+			s.want(exitDone, "replay", "resume", "other", "--limit-effects", "2")
+			s.want(exitDone, "replay", "cancel", "other")
 			s.provider.Script(effectKey(1), faultprovider.Hang)
 			s.provider.Script(effectKey(2), faultprovider.ActThenHang)
 			s.want(exitPartial, "replay", "run", "a")
@@ -42,6 +46,9 @@ func TestEveryCommandBehindAPooler(t *testing.T) {
 			s.want(exitDone, "replay", "run", "a")
 			s.want(exitDone, "verify")
 			s.want(exitDone, "replay", "list")
+			s.want(exitDone, "history", "P-1")
+			s.want(exitDone, "schedule", "list")
+			s.want(exitDone, "schedule", "run", "sweep")
 			s.wantPromises(ledger.Keep, events)
 			s.want(exitDone, "replay", "revert", "a", "--confirm", "a")
 			if n := s.int(`select count(*) from comissao`); n != 0 {

@@ -6,5 +6,8 @@
 // last of them is gone, however it went (see guard.go). A database is a copy of a template that is made once
 // per set of migrations, so it takes some tens of milliseconds.
 //
+// REPRISE_PGTEST_MODE runs all of them in another mode of pgx, such as simple_protocol, or as "pooler" through
+// PgBouncer in transaction mode.
+//
 // A test that must stop, crash or restart its server takes one of its own with [Server].
 package pgtest

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func New(t testing.TB) *pgxpool.Pool {
 func NewURL(t testing.TB) string {
 	t.Helper()
 	s, name := create(t, (*sharedServer).clone)
-	return s.server.URL(name)
+	return inMode(t, s.server.URL(name), filepath.Join(s.server.Dir(), "data"))
 }
 
 // NewEmptyURL is [NewURL] without the migrations.
@@ -43,7 +44,7 @@ func NewEmptyURL(t testing.TB) string {
 	s, name := create(t, func(s *sharedServer, ctx context.Context, name string) error {
 		return s.server.CreateDatabase(ctx, name)
 	})
-	return s.server.URL(name)
+	return inMode(t, s.server.URL(name), filepath.Join(s.server.Dir(), "data"))
 }
 
 func create(t testing.TB, make func(*sharedServer, context.Context, string) error) (*sharedServer, string) {

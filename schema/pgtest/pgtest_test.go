@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"reprise.dev/reprise/schema"
 	"reprise.dev/reprise/schema/devserver"
 	"reprise.dev/reprise/schema/pgtest"
@@ -26,6 +28,31 @@ func TestDatabasesAreMigratedAndSeparate(t *testing.T) {
 	var orders int
 	if err := two.QueryRow(t.Context(), `select count(*) from comissao`).Scan(&orders); err != nil || orders != 0 {
 		t.Errorf("the other database has %d orders (%v), want none", orders, err)
+	}
+}
+
+// TestEveryModeIsTaken, and through the pooler the server is not the one that the test connects to.
+func TestEveryModeIsTaken(t *testing.T) {
+	for mode, want := range map[string]pgx.QueryExecMode{
+		"": pgx.QueryExecModeCacheStatement, "simple_protocol": pgx.QueryExecModeSimpleProtocol, "pooler": pgx.QueryExecModeExec,
+	} {
+		t.Run(mode, func(t *testing.T) {
+			if _, err := exec.LookPath("pgbouncer"); mode == "pooler" && err != nil {
+				t.Skip(err)
+			}
+			t.Setenv("REPRISE_PGTEST_MODE", mode)
+			pool := pgtest.New(t)
+			if got := pool.Config().ConnConfig.DefaultQueryExecMode; got != want {
+				t.Errorf("mode %s, want %s", got, want)
+			}
+			var port int
+			if err := pool.QueryRow(t.Context(), `select inet_server_port()`).Scan(&port); err != nil {
+				t.Fatal(err)
+			}
+			if direct := port == int(pool.Config().ConnConfig.Port); direct == (mode == "pooler") {
+				t.Errorf("the server's port is %d, the tests' %d", port, pool.Config().ConnConfig.Port)
+			}
+		})
 	}
 }
 
