@@ -127,6 +127,7 @@ func (e *Engine) applyEffects(ctx context.Context, r *run, tasks []task) (why st
 		if err := e.sweepStale(ctx, r, tasks); err != nil {
 			return "", err
 		}
+		r.inHand.begin(tasks)
 		why, err = e.callAll(ctx, r, tasks)
 		if err != nil {
 			return "", err
@@ -223,6 +224,7 @@ func (e *Engine) callAll(ctx context.Context, r *run, tasks []task) (why string,
 				failed = errors.Join(failed, err)
 				mu.Unlock()
 			}
+			r.inHand.count(t)
 		})
 	}
 	group.Wait()

@@ -100,6 +100,7 @@ type Counters struct {
 	Poison    int64
 	OtherMode int64                     // events whose value differs between exact and IEEE arithmetic
 	Effects   map[string]EffectCounters // by kind
+	InHand    map[string]EffectCounters `json:",omitempty"` // of events that the checkpoint has not passed yet; not added up
 }
 
 // EffectCounters account for the effects of one kind.

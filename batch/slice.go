@@ -28,6 +28,7 @@ type run struct {
 	stopped   *atomic.Bool // the replay was paused, cancelled or taken over
 	stopping  <-chan struct{}
 
+	inHand  inHand
 	waiting bool         // it is on record that the replay waits
 	closed  *ClosedError // a provider that takes no calls
 	limited bool         // the limit of effects is reached
@@ -198,7 +199,9 @@ func (e *Engine) workChunk(ctx context.Context, r *run, c *claim, chunk []projec
 	}
 	tasks := tasksOf(r.execution, r.rules, chunk)
 	if r.mode == Apply {
+		stop := e.show(ctx, &r.inHand, *c)
 		why, err = e.applyEffects(ctx, r, tasks)
+		stop()
 	} else {
 		err = e.simulateEffects(ctx, tasks)
 	}
