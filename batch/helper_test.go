@@ -72,16 +72,26 @@ func (b *bench) store() *batch.Store {
 // host is a process of its own, as far as the database can tell: its own engine, ledger and provider client.
 func (b *bench) host() *batch.Engine {
 	b.t.Helper()
-	p, err := provider.New(b.config)
+	return b.hostOf(map[string]batch.Provider{"p": b.client(b.config)})
+}
+
+func (b *bench) client(c provider.Config) *provider.Provider {
+	b.t.Helper()
+	p, err := provider.New(c)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	return p
+}
+
+func (b *bench) hostOf(providers map[string]batch.Provider) *batch.Engine {
+	b.t.Helper()
 	log := slog.New(slog.NewTextHandler(b.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	o := b.ledger
 	o.Logger = log
 	l := ledger.New(b.pool, o)
 	b.t.Cleanup(l.Close)
-	return batch.NewEngine(b.pool, b.store(), l, map[string]batch.Provider{"p": p}, b.engine, log)
+	return batch.NewEngine(b.pool, b.store(), l, providers, b.engine, log)
 }
 
 func (b *bench) books() *ledger.Ledger {

@@ -12,9 +12,10 @@ import (
 
 // Runner is one process that works replays, alone or beside others on any hosts.
 type Runner struct {
-	e      *Engine
-	client *river.Client[pgx.Tx]
-	queues map[string]string // replay id to queue
+	e       *Engine
+	client  *river.Client[pgx.Tx]
+	queues  map[string]string // replay id to queue
+	leaving map[string]bool   // replay id; its queue gives out no more jobs, and some may still run
 }
 
 func (e *Engine) newRunner(queues map[string]river.QueueConfig) (*Runner, error) {
@@ -22,7 +23,7 @@ func (e *Engine) newRunner(queues map[string]river.QueueConfig) (*Runner, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{e: e, client: client, queues: map[string]string{}}, nil
+	return &Runner{e: e, client: client, queues: map[string]string{}, leaving: map[string]bool{}}, nil
 }
 
 // stop lets the calls in flight end, then the jobs, and leaves nothing behind.
@@ -94,14 +95,6 @@ func (r *Runner) followQueues(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("active replays: %w", err)
 	}
-	for id, queue := range r.queues {
-		if !want[id] {
-			if err := r.client.Queues().Remove(ctx, queue); err != nil {
-				return fmt.Errorf("leave queue of %s: %w", id, err)
-			}
-			delete(r.queues, id)
-		}
-	}
 	for id, yes := range want {
 		if _, ok := r.queues[id]; ok || !yes {
 			continue
@@ -112,6 +105,31 @@ func (r *Runner) followQueues(ctx context.Context) error {
 		}
 		r.queues[id] = queue
 	}
+	for id := range r.queues {
+		if r.leaving[id] || !want[id] {
+			if err := r.leave(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leave makes the slices of a replay end after their calls in flight, and leaves its queue then. What takes longer is
+// left to the next look: nobody waits for it.
+func (r *Runner) leave(ctx context.Context, id string) error {
+	r.leaving[id] = true
+	r.e.watch.halt(id)
+	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	if err := r.client.Queues().Remove(soon, r.queues[id]); err != nil {
+		if soon.Err() != nil && ctx.Err() == nil {
+			return nil
+		}
+		return fmt.Errorf("leave queue of %s: %w", id, err)
+	}
+	delete(r.leaving, id)
+	delete(r.queues, id)
 	return nil
 }
 

@@ -47,6 +47,15 @@ func (w *watcher) follow(id string, generation int) (stopped *atomic.Bool, forge
 	}
 }
 
+// halt makes the slices of a replay that run here end.
+func (w *watcher) halt(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f, ok := w.followed[id]; ok {
+		f.stopped.Store(true)
+	}
+}
+
 // failingFor is how long a replay has been held up by a failing provider, as this process saw it.
 func (w *watcher) failingFor(id string) time.Duration {
 	w.mu.Lock()
