@@ -260,6 +260,9 @@ func (e *Engine) completeDiff(ctx context.Context, tx pgx.Tx, r Replay) error {
 		if err := unhurried(ctx, part); err != nil {
 			return err
 		}
+		if err := byIndex(ctx, part); err != nil {
+			return err
+		}
 		_, err := part.Exec(ctx, h.State().Diff, r.ID, n)
 		return err
 	})

@@ -65,6 +65,9 @@ func (e *Engine) writePart(ctx context.Context, r *run, again bool) (found bool,
 			return err
 		}
 		found = true
+		if err := byIndex(ctx, tx); err != nil {
+			return err
+		}
 		var events, wrote, same int64
 		var sure bool
 		err := tx.QueryRow(ctx, r.handler.State().Write, r.execution, part, again).Scan(&events, &wrote, &same, &sure)

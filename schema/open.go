@@ -126,6 +126,8 @@ func (o Options) apply(config *pgxpool.Config) {
 	parameter("idle_in_transaction_session_timeout", "60000")
 	// A plan that was kept from when a table was small would read the whole of it for each key.
 	parameter("plan_cache_mode", "force_custom_plan")
+	// Compiling a statement takes longer than it saves where the largest count a window once.
+	parameter("jit", "off")
 	// The server notices a client that vanished, and gives back its locks.
 	parameter("tcp_keepalives_idle", "15")
 	parameter("tcp_keepalives_interval", "5")
