@@ -23,16 +23,43 @@ func (e *Engine) finish(ctx context.Context, a FinishArgs) error {
 	if r.Generation != a.Generation || r.State != Running {
 		return nil
 	}
-	open, err := e.waitForGaps(ctx, r)
+	parts, err := partitions(ctx, e.pool, r.ID)
 	if err != nil {
 		return err
 	}
-	again, err := e.reopenLate(ctx, r)
+	missing, found, err := e.count(ctx, r, parts)
+	if err != nil {
+		return err
+	}
+	var open string
+	if missing > 0 {
+		if open, err = e.waitForGaps(ctx, r, missing); err != nil {
+			return err
+		}
+		if found, err = e.recount(ctx, r, parts); err != nil {
+			return err
+		}
+	}
+	again, err := e.reopenLate(ctx, r, parts, found)
 	if err != nil || again {
 		return err
 	}
 	failpoint.Hit(failpoint.BeforeConclude)
-	return e.conclude(ctx, r, open)
+	return e.conclude(ctx, r, missing == 0, open)
+}
+
+// count counts the positions that are missing, and the archive by partition, side by side.
+func (e *Engine) count(ctx context.Context, r Replay, parts []Partition) (missing int64, found map[int]counted, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		err := e.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, gapCountSQL, r.ID).Scan(&missing) })
+		if err != nil {
+			return fmt.Errorf("count gaps of %s: %w", r.ID, err)
+		}
+		return nil
+	})
+	group.Go(func() (err error) { found, err = e.recount(ctx, r, parts); return err })
+	return missing, found, group.Wait()
 }
 
 const gapCountSQL = `
@@ -42,18 +69,9 @@ const gapCountSQL = `
 				and (select max(posicao_ate) from reprocessamento_checkpoint where execucao_id = $1))
 	from reprocessamento_checkpoint c where c.execucao_id = $1`
 
-// waitForGaps waits, if positions are missing, until every transaction that was open has ended: only such a one
-// could still fill a gap, since a position is handed out inside a transaction. The wait is bounded; what is left
-// open then is returned, in words.
-func (e *Engine) waitForGaps(ctx context.Context, r Replay) (open string, err error) {
-	var missing int64
-	err = e.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, gapCountSQL, r.ID).Scan(&missing) })
-	if err != nil {
-		return "", fmt.Errorf("count gaps of %s: %w", r.ID, err)
-	}
-	if missing == 0 {
-		return "", nil
-	}
+// waitForGaps waits until every transaction that was open has ended: only such a one could still fill a gap, since a
+// position is handed out inside a transaction. The wait is bounded; what is left open then is returned, in words.
+func (e *Engine) waitForGaps(ctx context.Context, r Replay, missing int64) (open string, err error) {
 	var horizon string
 	if err := e.pool.QueryRow(ctx, `select pg_snapshot_xmax(pg_current_snapshot())::text`).Scan(&horizon); err != nil {
 		return "", fmt.Errorf("open transactions: %w", err)
@@ -95,6 +113,9 @@ type counted struct{ events, first, last int64 }
 // recount counts what the archive holds now for each partition. What lies in scope before the first partition or
 // behind the last one is counted apart, as partition -1 and len(parts).
 func (e *Engine) recount(ctx context.Context, r Replay, parts []Partition) (map[int]counted, error) {
+	if len(parts) == 0 {
+		return nil, nil
+	}
 	var borders []int64
 	for _, p := range parts {
 		borders = append(borders, p.First)
@@ -103,6 +124,10 @@ func (e *Engine) recount(ctx context.Context, r Replay, parts []Partition) (map[
 	first, last := bounds(r.Scope)
 	found := map[int]counted{}
 	err := e.patiently(ctx, func(tx pgx.Tx) error {
+		// There are few groups. The planner expects as many as events, and would clear all memory that it may use for them.
+		if _, err := tx.Exec(ctx, `set local work_mem = '4MB'`); err != nil {
+			return err
+		}
 		rows, err := tx.Query(ctx, recountSQL, append(scopeArgs(r.Scope, first, last), borders)...)
 		if err != nil {
 			return err
@@ -121,18 +146,7 @@ func (e *Engine) recount(ctx context.Context, r Replay, parts []Partition) (map[
 // reopenLate compares what each partition read with what the archive holds now. A partition whose archive grew
 // behind its checkpoint is read again from its start: its effects are registered and its state stands, so only
 // the late events do anything.
-func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err error) {
-	parts, err := partitions(ctx, e.pool, r.ID)
-	if err != nil {
-		return false, err
-	}
-	if len(parts) == 0 {
-		return false, nil
-	}
-	found, err := e.recount(ctx, r, parts)
-	if err != nil {
-		return false, err
-	}
+func (e *Engine) reopenLate(ctx context.Context, r Replay, parts []Partition, found map[int]counted) (again bool, err error) {
 	type reopening struct {
 		Partition
 		restart bool
@@ -194,8 +208,8 @@ func (e *Engine) reopenLate(ctx context.Context, r Replay) (again bool, err erro
 	return true, nil
 }
 
-// conclude writes the diff, the account and the final state.
-func (e *Engine) conclude(ctx context.Context, r Replay, openGaps string) error {
+// conclude writes the diff, the account and the final state. whole says that no position is missing.
+func (e *Engine) conclude(ctx context.Context, r Replay, whole bool, openGaps string) error {
 	return e.patiently(ctx, func(tx pgx.Tx) error {
 		if err := e.completeDiff(ctx, tx, r); err != nil {
 			return fmt.Errorf("make the diff of %s: %w", r.ID, err)
@@ -207,7 +221,7 @@ func (e *Engine) conclude(ctx context.Context, r Replay, openGaps string) error 
 		if _, err := tx.Exec(ctx, forgetProjectionSQL, r.ID); err != nil {
 			return fmt.Errorf("make the diff of %s: %w", r.ID, err)
 		}
-		s, err := e.summarize(ctx, tx, now)
+		s, err := e.summarize(ctx, tx, now, whole)
 		if err != nil {
 			return err
 		}
@@ -305,8 +319,8 @@ func (s *Store) end(ctx context.Context, tx pgx.Tx, r Replay, sum Summary) error
 	return notify(ctx, tx, r.ID)
 }
 
-// summarize adds up what a replay did so far and says what is missing.
-func (s *Store) summarize(ctx context.Context, tx pgx.Tx, r Replay) (Summary, error) {
+// summarize adds up what a replay did so far and says what is missing. whole says that no position is, as was found out.
+func (s *Store) summarize(ctx context.Context, tx pgx.Tx, r Replay, whole bool) (Summary, error) {
 	parts, err := partitions(ctx, tx, r.ID)
 	if err != nil {
 		return Summary{}, err
@@ -332,8 +346,10 @@ func (s *Store) summarize(ctx context.Context, tx pgx.Tx, r Replay) (Summary, er
 	if r.Events != nil {
 		sum.Late = max(0, sum.Read-*r.Events)
 	}
-	if sum.Gaps, sum.GapCount, err = gaps(ctx, tx, parts); err != nil {
-		return sum, err
+	if !whole {
+		if sum.Gaps, sum.GapCount, err = gaps(ctx, tx, parts); err != nil {
+			return sum, err
+		}
 	}
 	say := func(n int64, format string) {
 		if n > 0 {
@@ -405,7 +421,7 @@ func (e *Engine) stopRun(ctx context.Context, id, why string) error {
 		if err != nil || r.State != Running {
 			return err
 		}
-		s, err := e.summarize(ctx, tx, r)
+		s, err := e.summarize(ctx, tx, r, false)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ type StateTable struct {
 	// the part has; how many orders this run wrote; how many were right already; and whether all of that is true. If
 	// not, or if it fails with a unique violation, somebody wrote at the same time: it is rolled back and repeated.
 	Write string
-	// Follow ($1 order ids, sorted and distinct, $2 values, $3 versions) writes the state where the stored version is
+	// Follow ($1 order ids, distinct, $2 values, $3 versions) writes the state where the stored version is
 	// not newer, returning the ids of the orders that it wrote.
 	Follow string
 	// Versions reads the state of each order ($1 order ids): order id, value, version.

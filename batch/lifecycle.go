@@ -116,7 +116,7 @@ func (s *Store) reopenIncomplete(ctx context.Context, tx pgx.Tx, r Replay) error
 func (s *Store) Cancel(ctx context.Context, id string) (Replay, error) {
 	return s.transition(ctx, id, "cancel", []State{Queued, Running, Paused}, func(tx pgx.Tx, r Replay) error {
 		if r.PlannedAt != nil {
-			sum, err := s.summarize(ctx, tx, r)
+			sum, err := s.summarize(ctx, tx, r, false)
 			if err != nil {
 				return err
 			}

@@ -115,7 +115,7 @@ func (e *Engine) liveSlice(ctx context.Context, handler Handler, watch func(Live
 		if why != "" {
 			return false, why, nil
 		}
-		limit = e.nextChunk(limit, len(chunk), bytes, time.Since(began))
+		limit = e.nextChunk(len(chunk), bytes, time.Since(began))
 	}
 	return true, "", nil
 }
@@ -126,7 +126,7 @@ func (e *Engine) readLive(ctx context.Context, handler Handler, after int64, lim
 	const maxPosition = 1<<63 - 2
 	var horizon string
 	for round := 0; ; round++ {
-		chunk, bytes, err = readChunk(ctx, e.pool, handler, Scope{}, after, maxPosition, limit)
+		chunk, bytes, _, err = e.readChunk(ctx, handler, Scope{}, after, maxPosition, limit)
 		if err != nil || len(chunk) == 0 {
 			return nil, 0, after, err
 		}
@@ -147,7 +147,7 @@ func (e *Engine) readLive(ctx context.Context, handler Handler, after int64, lim
 		}
 		if settled {
 			// Read once more: what those transactions committed is visible now.
-			if chunk, bytes, err = readChunk(ctx, e.pool, handler, Scope{}, after, chunk[len(chunk)-1].position, limit); err != nil {
+			if chunk, bytes, _, err = e.readChunk(ctx, handler, Scope{}, after, chunk[len(chunk)-1].position, limit); err != nil {
 				return nil, 0, after, err
 			}
 			break

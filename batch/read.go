@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -40,8 +41,31 @@ const readSQL = `
 	from evento_arquivado e where` + inScope + `
 	order by e.posicao limit $7`
 
-// readChunk reads and projects the next events of a partition. bytes is the size of their payloads.
-func readChunk(ctx context.Context, q querier, h Handler, s Scope, after, last int64, limit int) (chunk []projected, bytes int, err error) {
+// A chunk ends early at this much payload or time: what events are like is not known before they are read.
+const (
+	chunkBytes = 16 << 20
+	chunkTime  = 2 * time.Second
+)
+
+// readChunk reads and projects the next events of a partition. bytes is the size of their payloads; more says that
+// there may be further events up to last. What a chunk that ends early had asked for is given up with its connection.
+func (e *Engine) readChunk(ctx context.Context, h Handler, s Scope, after, last int64, limit int) (chunk []projected, bytes int, more bool, err error) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	began := time.Now()
+	chunk, bytes, err = readEvents(ctx, e.pool, h, s, after, last, limit, func(bytes int) bool {
+		if bytes < chunkBytes && time.Since(began) < chunkTime {
+			return false
+		}
+		giveUp()
+		more = true
+		return true
+	})
+	return chunk, bytes, more || len(chunk) == limit, err
+}
+
+// readEvents reads and projects the next events, until there are enough of them.
+func readEvents(ctx context.Context, q querier, h Handler, s Scope, after, last int64, limit int, enough func(bytes int) bool) (chunk []projected, bytes int, err error) {
 	rows, err := q.Query(ctx, readSQL, append(scopeArgs(s, after+1, last), limit)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read archive after %d: %w", after, err)
@@ -72,6 +96,9 @@ func readChunk(ctx context.Context, q querier, h Handler, s Scope, after, last i
 			project(h, ev, &p)
 		}
 		chunk = append(chunk, p)
+		if enough(bytes) {
+			return chunk, bytes, nil
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, 0, fmt.Errorf("read archive after %d: %w", after, err)

@@ -123,15 +123,19 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 	return end, nil
 }
 
-// firstChunk is how many events a slice begins with: it does not know yet how large they are.
+// firstChunk is how many events a slice begins with whose effects are brought about: it does not know yet how long
+// those take.
 const firstChunk = 4
 
 func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd, error) {
 	limit := firstChunk
+	if r.mode == Simulate {
+		limit = e.Chunk
+	}
 	for first := true; !r.halted(); first = false {
 		began := time.Now()
 		last := c.last
-		chunk, bytes, err := readChunk(ctx, e.pool, r.handler, r.scope, c.position, last, limit)
+		chunk, bytes, more, err := e.readChunk(ctx, r.handler, r.scope, c.position, last, limit)
 		if err != nil {
 			return sliceWait, err
 		}
@@ -139,8 +143,7 @@ func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd,
 			// However long events take to read, a slice gets on with those that it read.
 			r.deadline = time.Now().Add(e.Slice)
 		}
-		full := len(chunk) == limit
-		why, err := e.workChunk(ctx, r, c, chunk, !full)
+		why, err := e.workChunk(ctx, r, c, chunk, !more)
 		if err != nil {
 			return sliceWait, err
 		}
@@ -153,16 +156,17 @@ func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd,
 				return sliceWait, err
 			}
 		}
-		if !full && c.position == last {
+		if !more && c.position == last {
 			return sliceDone, nil
 		}
-		limit = e.nextChunk(limit, len(chunk), bytes, time.Since(began))
+		limit = e.nextChunk(len(chunk), bytes, time.Since(began))
 	}
 	return sliceYield, nil
 }
 
-// nextChunk sizes the next chunk: for about a second of work and at most 16 MB of payload, or one event.
-func (e *Engine) nextChunk(limit, n, bytes int, took time.Duration) int {
+// nextChunk sizes the next chunk by the last one, of n events: for about a second of work, or one event.
+func (e *Engine) nextChunk(n, bytes int, took time.Duration) int {
+	limit := n
 	switch {
 	case took < 500*time.Millisecond:
 		limit *= 32
@@ -170,7 +174,7 @@ func (e *Engine) nextChunk(limit, n, bytes int, took time.Duration) int {
 		limit /= 2
 	}
 	if n > 0 && bytes > 0 {
-		limit = min(limit, (16<<20)/(bytes/n+1))
+		limit = min(limit, chunkBytes/(bytes/n+1))
 	}
 	return min(max(limit, 1), e.Chunk)
 }

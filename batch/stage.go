@@ -135,17 +135,16 @@ func startOver(ctx context.Context, tx pgx.Tx, id string) error {
 
 // projectPartition is the first stage of an apply.
 func (e *Engine) projectPartition(ctx context.Context, r *run, c *claim) (sliceEnd, error) {
-	limit := firstChunk
+	limit := e.Chunk
 	for !r.halted() {
 		began := time.Now()
-		chunk, bytes, err := readChunk(ctx, e.pool, r.handler, r.scope, c.position, c.last, limit)
+		chunk, bytes, more, err := e.readChunk(ctx, r.handler, r.scope, c.position, c.last, limit)
 		if err != nil {
 			return sliceWait, err
 		}
-		final := len(chunk) < limit
 		next := *c
 		next.counters = c.counters.Plus(countEvents(r, chunk))
-		if next.position = c.last; !final {
+		if next.position = c.last; more {
 			next.position = chunk[len(chunk)-1].position
 		}
 		err = e.inTx(ctx, func(tx pgx.Tx) error {
@@ -155,17 +154,17 @@ func (e *Engine) projectPartition(ctx context.Context, r *run, c *claim) (sliceE
 			if err := recordPoison(ctx, tx, r.execution, chunk); err != nil {
 				return err
 			}
-			return e.stepOn(ctx, tx, next, projectedSQL, projectSQL, final)
+			return e.stepOn(ctx, tx, next, projectedSQL, projectSQL, !more)
 		})
 		if err != nil {
 			return sliceWait, err
 		}
 		failpoint.Hit(failpoint.AfterCheckpoint)
 		*c = next
-		if final {
+		if !more {
 			return sliceDone, nil
 		}
-		limit = e.nextChunk(limit, len(chunk), bytes, time.Since(began))
+		limit = e.nextChunk(len(chunk), bytes, time.Since(began))
 	}
 	return sliceYield, nil
 }

@@ -129,7 +129,6 @@ func followState(ctx context.Context, q querier, t StateTable, chunk []projected
 	for order := range newest {
 		orders = append(orders, order)
 	}
-	slices.Sort(orders) // two writers lock in the same sequence and cannot deadlock
 	values, versions := make([]int64, len(orders)), make([]int64, len(orders))
 	for i, order := range orders {
 		values[i], versions[i] = newest[order].value, newest[order].version

@@ -44,7 +44,7 @@ func (e *Engine) Verify(ctx context.Context, h Handler, s Scope, watch func(even
 	err := e.patiently(ctx, func(tx pgx.Tx) error {
 		after := first - 1
 		for {
-			chunk, _, err := readChunk(ctx, tx, h, s, after, last, 10_000)
+			chunk, _, err := readEvents(ctx, tx, h, s, after, last, 10_000, func(int) bool { return false })
 			if err != nil {
 				return err
 			}

@@ -92,9 +92,10 @@ const versionsSQL = `
 	cross join lateral (
 		select * from comissao c where c.pedido_id = u.pedido_id offset 0) c`
 
+// Two writers lock in the same sequence and cannot deadlock: that of the primary key, whatever the database sorts by.
 const followSQL = `
 	insert into comissao (pedido_id, valor_centavos, versao_evento)
-	select * from unnest($1::text[], $2::bigint[], $3::bigint[])
+	select * from unnest($1::text[], $2::bigint[], $3::bigint[]) order by 1
 	on conflict (pedido_id) do update
 	set valor_centavos = excluded.valor_centavos, versao_evento = excluded.versao_evento, atualizado_em = now()
 	where comissao.versao_evento <= excluded.versao_evento

@@ -96,6 +96,12 @@ alter table reprocessamento_projetado
     alter column versoes set storage external,
     alter column depois set storage external;
 
+-- No statement asks what is in the arrays; to find out takes the server as long as to fill them.
+alter table reprocessamento_projetado
+    alter column pedidos set statistics 0,
+    alter column versoes set statistics 0,
+    alter column depois set statistics 0;
+
 -- The parts of a run's state: ranges of orders, by the bytes of their ids. They are compared with the state, and written,
 -- side by side, each in bounded memory; an apply writes each in one transaction, which marks it.
 create table reprocessamento_parte (

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,7 @@ type bench struct {
 	events   int
 	effects  int
 	slow     int // row-at-a-time events
+	workers  int
 	only     string
 	log      io.Writer
 	rows     []row
@@ -56,12 +58,13 @@ func main() {
 	effects := flag.Int("effects", 100_000, "events whose effects are brought about, at most")
 	slow := flag.Int("rows", 3_000, "events of the row-at-a-time applier")
 	asJSON := flag.Bool("json", false, "print the table as JSON")
+	workers := flag.Int("workers", runtime.NumCPU(), "run.workers of the program, which shares its processors with the server")
 	binary := flag.String("reprise", "bin/reprise", "the program")
 	only := flag.String("only", "simulate,state,effects,slow", "what to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{events: *events, effects: min(*effects, *events), slow: min(*slow, *events), only: *only, log: os.Stderr}
+	b := &bench{events: *events, effects: min(*effects, *events), slow: min(*slow, *events), workers: *workers, only: *only, log: os.Stderr}
 	err := b.run(ctx, *binary)
 	rig.Report("bench", *asJSON, b.rows, b.print, err)
 }
@@ -133,7 +136,7 @@ func (b *bench) simulate(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	_, err := b.Pool.Exec(ctx, `
+	err := b.Exec(ctx, `
 		insert into reprocessamento_diff (execucao_id, pedido_id, antes, depois)
 		select 'set', e.pedido_id, c.valor_centavos, e.valor from (`+computed+`) e left join comissao c using (pedido_id)
 		where c.versao_evento is null or c.versao_evento <= e.versao`)
@@ -156,7 +159,7 @@ func (b *bench) applyState(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	_, err := b.Pool.Exec(ctx, `
+	err := b.Exec(ctx, `
 		insert into comissao (pedido_id, valor_centavos, versao_evento) select pedido_id, valor, versao from (`+computed+`) e
 		on conflict (pedido_id) do update set valor_centavos = excluded.valor_centavos, versao_evento = excluded.versao_evento, atualizado_em = now()
 		where comissao.versao_evento <= excluded.versao_evento`)
@@ -234,7 +237,7 @@ func (b *bench) effectsSlow(ctx context.Context) error {
 func (b *bench) product(ctx context.Context, work, to string, n int, config, mode string) error {
 	b.sequence++
 	id := fmt.Sprintf("bench-%d", b.sequence)
-	if err := b.Configure(config); err != nil {
+	if err := b.Configure(fmt.Sprintf("[run]\nworkers = %d\n%s", b.workers, config)); err != nil {
 		return err
 	}
 	if _, err := b.Run(ctx, "replay", "queue", "--id", id, "--positions", fmt.Sprintf("1:%d", n), "--"+mode); err != nil {

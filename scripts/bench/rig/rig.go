@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"reprise.dev/reprise/schema"
@@ -83,6 +84,17 @@ func (r *Rig) Close() {
 func Effects(url string, concurrency int, more string) string {
 	return fmt.Sprintf("%s\n[effects.%s]\nmode = \"aplicar\"\nprovider = \"p\"\n[providers.p]\nurl = %q\ntimeout = \"5s\"\nconcurrency = %d\n",
 		more, seedsql.NotifySeller, url+"/notify", concurrency)
+}
+
+// Exec runs a statement as a person would, under the server's own settings and not the program's.
+func (r *Rig) Exec(ctx context.Context, sql string) error {
+	conn, err := pgx.Connect(ctx, r.url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, sql)
+	return err
 }
 
 // Configure writes the program's configuration.
