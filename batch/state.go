@@ -80,6 +80,7 @@ func (e *Engine) writePart(ctx context.Context, r *run, again bool) (found bool,
 		case !sure:
 			return errMoved
 		}
+		failpoint.Hit(failpoint.BeforeState)
 		// All others gave way to a newer version: a stored one, or their order's newest in this run.
 		_, err = tx.Exec(ctx, `
 			update reprocessamento_parte set concluida = true, escritos = $3, iguais = $4, mais_novos = $5

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"reprise.dev/reprise/batch"
 	"reprise.dev/reprise/schema/seedsql"
 )
@@ -59,6 +61,50 @@ func TestP7_StateOfManyPartsByManyHosts(t *testing.T) {
 	if wrong := scan[int64](b, `select count(*) from comissao c full join antes a using (pedido_id)
 		where (c.valor_centavos, c.versao_evento) is distinct from (a.valor_centavos, a.versao_evento)`); wrong != 0 {
 		t.Errorf("%d orders are not what they were", wrong)
+	}
+}
+
+// TestP7_P8_APartThatCannotBeMarked: if the statement that marks a part fails, what was written with it is not, and the
+// account and the images are those of a run in which nothing failed. The marks fail in both ways that there are: those that
+// are repeated at once, and those that fail the job.
+func TestP7_P8_APartThatCannotBeMarked(t *testing.T) {
+	t.Parallel()
+	outcome := func(fail bool) []string {
+		b := newBench(t)
+		b.rules[notify] = batch.Rule{Mode: batch.ModeSuppress}
+		const events, orders = 20_000, 3_001 // two parts
+		b.exec(`insert into evento_arquivado (posicao, id, tipo, pedido_id, versao, payload, ocorrido_em)
+			select g, 'ev-' || g, 'pedido.pago', 'P-' || g % $2::int, g / $2::int, jsonb_build_object('valorCentavos', g * 20, 'percentual', 5), '2026-10-14'
+			from generate_series(1, $1::int) g`, events, orders)
+		b.exec(`insert into comissao (pedido_id, valor_centavos, versao_evento) select 'P-' || g, 7, g % 9 from generate_series(0, 1500) g`)
+		if fail {
+			b.exec(`create sequence falha`)
+			b.exec(`create function falha() returns trigger language plpgsql as $$
+				declare codes text[] := '{40001,53100,40P01,57014}'; n int := nextval('falha');
+				begin
+					if n <= 4 then raise exception 'failure %', n using errcode = codes[n]; end if;
+					return new;
+				end $$`)
+			b.exec(`create trigger falha before update on reprocessamento_parte for each row when (new.concluida) execute function falha()`)
+		}
+		r := b.run(b.queueWith(batch.Request{ID: "a", Mode: batch.Apply, Scope: positions(1, events)}))
+		b.wantState(r, batch.Done)
+		if n := scan[int](b, `select count(*) from reprocessamento_parte where concluida`); n != 2 {
+			t.Errorf("%d parts were written, want 2", n)
+		}
+		if fail && scan[int](b, `select last_value from falha`) != 6 {
+			t.Error("not every failure came about")
+		}
+		r.Summary.Elapsed = 0
+		return []string{
+			fmt.Sprintf("%+v", *r.Summary),
+			scan[string](b, `select string_agg(p::text, ' ' order by parte) from reprocessamento_parte p`),
+			scan[string](b, `select string_agg(concat_ws(' ', pedido_id, valor_centavos, versao_evento), E'\n' order by pedido_id) from comissao`),
+			scan[string](b, `select string_agg(d::text, E'\n' order by pedido_id) from reprocessamento_diff d`),
+		}
+	}
+	if diff := cmp.Diff(outcome(false), outcome(true)); diff != "" {
+		t.Errorf("not as if nothing had failed (-want +got):\n%s", diff)
 	}
 }
 

@@ -15,8 +15,9 @@ func TestP1_P8_KilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	const events = 60
 	for _, step := range []string{
-		failpoint.AfterPlan, failpoint.AfterState, failpoint.BeforeReserve, failpoint.AfterReserve, failpoint.RequestWritten,
-		failpoint.AfterCall, failpoint.AfterRecord, failpoint.BeforeCheckpoint, failpoint.AfterCheckpoint, failpoint.BeforeConclude,
+		failpoint.AfterPlan, failpoint.BeforeState, failpoint.AfterState, failpoint.BeforeReserve, failpoint.AfterReserve,
+		failpoint.RequestWritten, failpoint.AfterCall, failpoint.AfterRecord, failpoint.BeforeCheckpoint,
+		failpoint.AfterCheckpoint, failpoint.BeforeConclude,
 	} {
 		for _, policy := range []ledger.OnFailure{ledger.Keep, ledger.Release} {
 			for _, hit := range hits(step) {
@@ -42,7 +43,7 @@ func TestP1_P8_KilledAtEveryStep(t *testing.T) {
 // hits are which passages of a step kill: the first, and later ones that every run reaches.
 func hits(step string) []int {
 	switch step {
-	case failpoint.AfterPlan, failpoint.AfterState, failpoint.BeforeConclude:
+	case failpoint.AfterPlan, failpoint.BeforeState, failpoint.AfterState, failpoint.BeforeConclude:
 		return []int{1}
 	case failpoint.BeforeCheckpoint, failpoint.AfterCheckpoint:
 		return []int{1, 3, 6} // the first four are of the stage in which nothing is done yet

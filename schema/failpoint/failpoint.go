@@ -12,6 +12,7 @@ const (
 	AfterRecord      = "after-record"      // the answer is written, the checkpoint has not moved
 	BeforeCheckpoint = "before-checkpoint" // inside the transaction that would move it
 	AfterCheckpoint  = "after-checkpoint"  // it has moved, the slice goes on
+	BeforeState      = "before-state"      // inside the transaction that would write a part of the state
 	AfterState       = "after-state"       // a part of the state is written, its effects have not begun
 	AfterPlan        = "after-plan"        // partitions exist, none is worked
 	BeforeConclude   = "before-conclude"   // everything is done but the account
