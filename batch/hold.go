@@ -14,7 +14,7 @@ const holdFor = 15 * time.Second
 // hold takes a replay for this process alone.
 func (e *Engine) hold(ctx context.Context, id string) (Replay, error) {
 	var out Replay
-	err := pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+	err := e.inTx(ctx, func(tx pgx.Tx) error {
 		r, err := lockReplay(ctx, tx, id)
 		if err != nil {
 			return err
@@ -96,7 +96,11 @@ func (e *Engine) keepHold(ctx context.Context, id string) error {
 	}
 	if tag.RowsAffected() == 0 {
 		r, err := e.Replay(ctx, id)
-		if err == nil && r.State != Queued && r.State != Running {
+		if err != nil {
+			e.log.Warn("who holds the replay", "replay", id, "error", err)
+			return nil // the next look tells
+		}
+		if r.State != Queued && r.State != Running {
 			return nil // it ended, and with it the hold
 		}
 		return fmt.Errorf("replay %s was taken over by %s: %w", id, r.Holder, ErrHeld)

@@ -43,3 +43,22 @@ func TestP8_TablesChangeDuringAReplay(t *testing.T) {
 		t.Error(n, "effects are not done at their first attempt")
 	}
 }
+
+// TestP8_TablesChangeAsAReplayEnds: its end is told, although what reads it has to be planned anew.
+func TestP8_TablesChangeAsAReplayEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.archive(upTo(20)...)
+	id := b.queue(batch.Apply, 20)
+	changed := false
+	r, err := b.host().RunReplay(t.Context(), id, func(p batch.Progress) {
+		if p.Replay.State == batch.Done && !changed {
+			changed = true
+			b.exec(`alter table reprocessamento alter column espera type varchar, alter column pedido_por type varchar`)
+		}
+	})
+	if err != nil || !changed {
+		t.Fatal(changed, err)
+	}
+	b.wantState(r, batch.Done)
+}

@@ -217,7 +217,10 @@ func (e *Engine) RunReplay(ctx context.Context, id string, watch func(Progress))
 	if err != nil {
 		return replay, err
 	}
-	replay, err = e.Replay(context.WithoutCancel(ctx), id)
+	err = e.inTx(context.WithoutCancel(ctx), func(tx pgx.Tx) (err error) {
+		replay, err = readReplay(ctx, tx, id)
+		return err
+	})
 	if err != nil {
 		return replay, err
 	}
