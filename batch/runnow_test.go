@@ -147,7 +147,7 @@ func TestP10_ASlotThatComesDueBesideRunNowWaits(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- b.host().RunDaemon(ctx, nil) }()
-	defer func() { stop(); <-ended }()
+	defer func() { stop(); _ = <-ended }()
 	b.until(`select exists (select from river.river_job where kind = 'varrer' and state = 'running')`)
 	b.until(`select exists (select from executor)`)
 	b.exec(`update river.river_job set attempted_at = attempted_at - interval '5 minutes'`)
