@@ -147,7 +147,12 @@ func TestP10_ASlotThatComesDueBesideRunNowWaits(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- b.host().RunDaemon(ctx, nil) }()
-	defer func() { stop(); _ = <-ended }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
 	b.until(`select exists (select from river.river_job where kind = 'varrer' and state = 'running')`)
 	b.until(`select exists (select from executor)`)
 	b.exec(`update river.river_job set attempted_at = attempted_at - interval '5 minutes'`)
