@@ -9,7 +9,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// heartbeat keeps this process visible to others until ctx ends.
+// takeBackSQL hands out again the jobs of processes that gave no sign of life lately. The job engine itself goes by age
+// alone: by what the longest plan, account or sweep may take. All of them are safe to begin again.
+const takeBackSQL = `
+	update ` + RiverSchema + `.river_job j set state = 'available', scheduled_at = clock_timestamp()
+	where j.state = 'running' and j.attempted_at < clock_timestamp() - interval '30 seconds' and not exists (
+		select from executor e
+		where e.visto_em > clock_timestamp() - interval '30 seconds'
+		  and starts_with(j.attempted_by[array_upper(j.attempted_by, 1)], left(e.id, 80) || '-'))`
+
+// heartbeat keeps this process visible to others, and takes back what others left that are gone, until ctx ends.
 func (e *Engine) heartbeat(ctx context.Context, role string) <-chan struct{} {
 	done := make(chan struct{})
 	machine, _, _ := cutLast2(e.host)
@@ -19,6 +28,9 @@ func (e *Engine) heartbeat(ctx context.Context, role string) <-chan struct{} {
 		_, err := e.pool.Exec(ctx, `
 			insert into executor (id, maquina, pid, papel, versao) values ($1, $2, $3, $4, $5)
 			on conflict (id) do update set visto_em = clock_timestamp()`, e.host, machine, os.Getpid(), role, e.version)
+		if err == nil {
+			_, err = e.pool.Exec(ctx, takeBackSQL)
+		}
 		if err != nil && ctx.Err() == nil {
 			e.log.Warn("heartbeat", "error", err)
 		}

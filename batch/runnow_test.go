@@ -200,3 +200,27 @@ func TestP3_ASweeperThatIsGoneHoldsNoSweepBack(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestP8_WhatAProcessThatIsGoneHadInHandIsTakenBack: one pass does a plan and a sweep that a process left, long before
+// they are as old as a plan or a sweep may be.
+func TestP8_WhatAProcessThatIsGoneHadInHandIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.archive(1, 2, 3)
+	id := b.queue(batch.Apply, 3)
+	sweep := batch.Schedule{Name: "varredura", Spec: "* * * * *", Zone: time.UTC, Task: b.store().SweepSchedule("varredura")}
+	if _, err := b.store().RunNow(t.Context(), sweep, "maria@bastion-1"); err != nil {
+		t.Fatal(err)
+	}
+	b.exec(`update river.river_job set state = 'running', attempted_by = '{bastion-2:77:a1-00000001}', attempted_at = clock_timestamp() - interval '1 minute'`)
+	if n := scan[int](b, `select count(*) from river.river_job where state = 'running'`); n != 2 {
+		t.Fatalf("%d jobs, want a plan and a sweep", n)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	report, err := b.host().RunOnce(ctx)
+	if err != nil || len(report.Replays) != 1 || report.Replays[0].State != batch.Done {
+		t.Fatalf("%s: %+v, %v", id, report, err)
+	}
+	b.wantDelivered(1, 1, 2, 3)
+}
