@@ -123,12 +123,12 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 	return end, nil
 }
 
-// firstChunk is how many events a slice begins with whose effects are brought about: it does not know yet how long
-// those take.
-const firstChunk = 4
+// leastChunk is how many events a chunk has, however long their effects take: enough for every place at a provider, and
+// little to look at in vain if the slice ends before.
+const leastChunk = 256
 
 func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd, error) {
-	limit := firstChunk
+	limit := leastChunk
 	if r.mode == Simulate {
 		limit = e.Chunk
 	}
@@ -164,7 +164,7 @@ func (e *Engine) workPartition(ctx context.Context, r *run, c *claim) (sliceEnd,
 	return sliceYield, nil
 }
 
-// nextChunk sizes the next chunk by the last one, of n events: for about a second of work, or one event.
+// nextChunk sizes the next chunk by the last one, of n events: for about a second of work, but not less than is worth it.
 func (e *Engine) nextChunk(n, bytes int, took time.Duration) int {
 	limit := n
 	switch {
@@ -173,6 +173,7 @@ func (e *Engine) nextChunk(n, bytes int, took time.Duration) int {
 	case took > 2*time.Second:
 		limit /= 2
 	}
+	limit = max(limit, leastChunk)
 	if n > 0 && bytes > 0 {
 		limit = min(limit, chunkBytes/(bytes/n+1))
 	}
