@@ -2,7 +2,7 @@ package batch
 
 import (
 	"context"
-	"encoding/json"
+	"maps"
 	"sync"
 	"time"
 )
@@ -51,15 +51,13 @@ func (h *inHand) snapshot() map[string]EffectCounters {
 		return nil
 	}
 	h.changed = false
-	out := make(map[string]EffectCounters, len(h.kinds))
-	for kind, c := range h.kinds {
-		out[kind] = c
-	}
-	return out
+	return maps.Clone(h.kinds)
 }
 
+// A statement that arrives late, when the checkpoint has moved, changes nothing: it would take back what was counted.
 const showSQL = `
-	update reprocessamento_checkpoint set contadores = $4 where execucao_id = $1 and particao = $2 and epoca = $3`
+	update reprocessamento_checkpoint set contadores = $4
+	where execucao_id = $1 and particao = $2 and epoca = $3 and ultima_posicao = $5`
 
 // show writes what is in hand beside the counters of the checkpoint, at most once a second, until the caller stops it;
 // the next checkpoint takes it back. Failing to is harmless.
@@ -80,10 +78,7 @@ func (e *Engine) show(ctx context.Context, h *inHand, c claim) (stop func()) {
 			if counters.InHand = h.snapshot(); counters.InHand == nil {
 				continue
 			}
-			raw, err := json.Marshal(counters)
-			if err == nil {
-				_, err = e.pool.Exec(ctx, showSQL, c.execution, c.partition, c.epoch, string(raw))
-			}
+			_, err := e.pool.Exec(ctx, showSQL, c.execution, c.partition, c.epoch, asJSON{counters}, c.position)
 			if err != nil && ctx.Err() == nil {
 				e.log.Debug("show what is in hand", "replay", c.execution, "error", err)
 			}

@@ -43,3 +43,25 @@ func TestEffectsShowAsTheyHappen(t *testing.T) {
 	}
 	b.wantDelivered(1, 2, 3, 4)
 }
+
+// TestWhatIsInHandIsNotShownLate: a statement that was under way while the checkpoint moved, or the partition changed
+// hands, changes nothing.
+func TestWhatIsInHandIsNotShownLate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.archive(upTo(4)...)
+	r := b.replay(batch.Apply, 4)
+	const counted = `select contadores::text from reprocessamento_checkpoint where execucao_id = $1 and particao = 0`
+	before, epoch := scan[string](b, counted, r.ID), scan[int64](b, `select epoca from reprocessamento_checkpoint where execucao_id = $1 and particao = 0`, r.ID)
+	position := scan[int64](b, `select ultima_posicao from reprocessamento_checkpoint where execucao_id = $1 and particao = 0`, r.ID)
+	show := func(epoch, position int64) { b.exec(batch.ShowSQL, r.ID, 0, epoch, `{"read": 77}`, position) }
+	show(epoch, position-1)
+	show(epoch-1, position)
+	if after := scan[string](b, counted, r.ID); after != before {
+		t.Fatalf("late: %s, was %s", after, before)
+	}
+	show(epoch, position)
+	if after := scan[string](b, counted, r.ID); after == before {
+		t.Fatal("in time: nothing shown")
+	}
+}

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,6 +89,16 @@ func scanReplay(row pgx.Row) (Replay, error) {
 // Replay reads one replay.
 func (s *Store) Replay(ctx context.Context, id string) (Replay, error) {
 	return readReplay(ctx, s.pool, id)
+}
+
+// asJSON is a value for a jsonb column, as text in every mode of pgx: without prepared statements pgx knows nothing of
+// the column, and would send a struct's String method or refuse it.
+type asJSON struct{ of any }
+
+// Value implements [driver.Valuer].
+func (j asJSON) Value() (driver.Value, error) {
+	text, err := json.Marshal(j.of)
+	return string(text), err
 }
 
 type querier interface {
