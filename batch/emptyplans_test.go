@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestPlansOfTablesThatWereEmpty(t *testing.T) {
 	scan := regexp.MustCompile(`(Insert on reprocessamento_diff[\s\S]*)Seq Scan on (comissao|reprocessamento_\w+)`)
 	seen := 0
 	for _, plan := range plans() {
-		if regexp.MustCompile(`Insert on reprocessamento_diff`).MatchString(plan) {
+		if strings.Contains(plan, "Insert on reprocessamento_diff") {
 			seen++
 		}
 		if scan.MatchString(plan) {

@@ -98,26 +98,15 @@ func (r *rivals) work() {
 	})
 }
 
-// eventually waits for what the database says.
-func (r *rivals) eventually(what, sql string, args ...any) {
-	r.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !scan[bool](r.bench, sql, args...); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("no sign of: %s", what)
-		}
-	}
-}
-
 func (r *rivals) isDone(one *rival) {
 	r.t.Helper()
-	r.eventually(one.id+" is done", `select estado = 'concluido' from reprocessamento where id = $1`, one.id)
+	r.until(`select estado = 'concluido' from reprocessamento where id = $1`, one.id)
 }
 
 // isCalling: as many of its effects as the provider takes are in flight.
 func (r *rivals) isCalling(one *rival) {
 	r.t.Helper()
-	r.eventually(one.id+" calls its provider",
-		`select count(*) = $2 from efeito_aplicado where execucao_id = $1 and estado = 'reservado'`, one.id, calls)
+	r.until(`select count(*) = $2 from efeito_aplicado where execucao_id = $1 and estado = 'reservado'`, one.id, calls)
 }
 
 func (r *rivals) wantAllDelivered() {
@@ -177,7 +166,7 @@ func TestReplaysShareAProvider(t *testing.T) {
 			})
 			r.work()
 			for _, x := range []*rival{one, other} { // before the first answer of any
-				r.eventually(x.id+" is about to call", `
+				r.until(`
 					select exists (select from river.river_job where args->>'execucao' = $1 and args->>'etapa' = $2 and state = 'running')`, x.id, batch.Working)
 			}
 			one.open()
@@ -222,7 +211,7 @@ func TestAnUrgentReplayGoesFirst(t *testing.T) {
 	r.isCalling(urgent)
 
 	ordinary.open()
-	r.eventually("the runner left the ordinary one", `select bool_and(dono is null) from reprocessamento_checkpoint where execucao_id = $1`, ordinary.id)
+	r.until(`select bool_and(dono is null) from reprocessamento_checkpoint where execucao_id = $1`, ordinary.id)
 	if n := r.requestsOf(ordinary); n != calls {
 		t.Errorf("the ordinary replay made %d calls, want the %d that were in flight", n, calls)
 	}

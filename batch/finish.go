@@ -2,7 +2,6 @@ package batch
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -27,39 +26,19 @@ func (e *Engine) finish(ctx context.Context, a FinishArgs) error {
 	if err != nil {
 		return err
 	}
-	missing, found, err := e.count(ctx, r, parts)
+	if len(parts) == 0 {
+		return e.conclude(ctx, r, true, "")
+	}
+	missing, open, err := e.waitForGaps(ctx, r)
 	if err != nil {
 		return err
 	}
-	var open string
-	if missing > 0 {
-		if open, err = e.waitForGaps(ctx, r, missing); err != nil {
-			return err
-		}
-		if found, err = e.recount(ctx, r, parts); err != nil {
-			return err
-		}
-	}
-	again, err := e.reopenLate(ctx, r, parts, found)
+	again, err := e.reopenLate(ctx, r, parts)
 	if err != nil || again {
 		return err
 	}
 	failpoint.Hit(failpoint.BeforeConclude)
 	return e.conclude(ctx, r, missing == 0, open)
-}
-
-// count counts the positions that are missing, and the archive by partition, side by side.
-func (e *Engine) count(ctx context.Context, r Replay, parts []Partition) (missing int64, found map[int]counted, err error) {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		err := e.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, gapCountSQL, r.ID).Scan(&missing) })
-		if err != nil {
-			return fmt.Errorf("count gaps of %s: %w", r.ID, err)
-		}
-		return nil
-	})
-	group.Go(func() (err error) { found, err = e.recount(ctx, r, parts); return err })
-	return missing, found, group.Wait()
 }
 
 const gapCountSQL = `
@@ -69,34 +48,42 @@ const gapCountSQL = `
 				and (select max(posicao_ate) from reprocessamento_checkpoint where execucao_id = $1))
 	from reprocessamento_checkpoint c where c.execucao_id = $1`
 
-// waitForGaps waits until every transaction that was open has ended: only such a one could still fill a gap, since a
-// position is handed out inside a transaction. The wait is bounded; what is left open then is returned, in words.
-func (e *Engine) waitForGaps(ctx context.Context, r Replay, missing int64) (open string, err error) {
+// waitForGaps waits, if positions are missing, until every transaction that was open has ended: only such a one
+// could still fill a gap, since a position is handed out inside a transaction. The wait is bounded; what is left
+// open then is returned, in words.
+func (e *Engine) waitForGaps(ctx context.Context, r Replay) (missing int64, open string, err error) {
+	err = e.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, gapCountSQL, r.ID).Scan(&missing) })
+	if err != nil {
+		return 0, "", fmt.Errorf("count gaps of %s: %w", r.ID, err)
+	}
+	if missing == 0 {
+		return 0, "", nil
+	}
 	var horizon string
 	if err := e.pool.QueryRow(ctx, `select pg_snapshot_xmax(pg_current_snapshot())::text`).Scan(&horizon); err != nil {
-		return "", fmt.Errorf("open transactions: %w", err)
+		return missing, "", fmt.Errorf("open transactions: %w", err)
 	}
 	deadline := time.Now().Add(e.GapWait)
 	for {
 		var settled bool
 		err := e.pool.QueryRow(ctx, `select pg_snapshot_xmin(pg_current_snapshot()) >= $1::text::xid8`, horizon).Scan(&settled)
 		if err != nil {
-			return "", fmt.Errorf("open transactions: %w", err)
+			return missing, "", fmt.Errorf("open transactions: %w", err)
 		}
 		if settled {
-			return "", nil
+			return missing, "", nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Sprintf("%d positions are missing and a transaction that may still fill them has been open for more than %s", missing, e.GapWait), nil
+			return missing, fmt.Sprintf("%d positions are missing and a transaction that may still fill them has been open for more than %s", missing, e.GapWait), nil
 		}
 		if err := e.waitFor(ctx, r.ID, fmt.Sprintf("%d positions are missing; waiting for open transactions that may fill them", missing)); err != nil {
-			return "", err
+			return missing, "", err
 		}
 		select {
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return missing, "", ctx.Err()
 		case <-e.stopping:
-			return "", errStopped
+			return missing, "", errStopped
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -113,9 +100,6 @@ type counted struct{ events, first, last int64 }
 // recount counts what the archive holds now for each partition. What lies in scope before the first partition or
 // behind the last one is counted apart, as partition -1 and len(parts).
 func (e *Engine) recount(ctx context.Context, r Replay, parts []Partition) (map[int]counted, error) {
-	if len(parts) == 0 {
-		return nil, nil
-	}
 	var borders []int64
 	for _, p := range parts {
 		borders = append(borders, p.First)
@@ -146,7 +130,11 @@ func (e *Engine) recount(ctx context.Context, r Replay, parts []Partition) (map[
 // reopenLate compares what each partition read with what the archive holds now. A partition whose archive grew
 // behind its checkpoint is read again from its start: its effects are registered and its state stands, so only
 // the late events do anything.
-func (e *Engine) reopenLate(ctx context.Context, r Replay, parts []Partition, found map[int]counted) (again bool, err error) {
+func (e *Engine) reopenLate(ctx context.Context, r Replay, parts []Partition) (again bool, err error) {
+	found, err := e.recount(ctx, r, parts)
+	if err != nil {
+		return false, err
+	}
 	type reopening struct {
 		Partition
 		restart bool
@@ -305,14 +293,10 @@ func (s *Store) end(ctx context.Context, tx pgx.Tx, r Replay, sum Summary) error
 	if len(sum.Missing) > 0 {
 		state = Partial
 	}
-	text, err := json.Marshal(sum)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `
+	_, err := tx.Exec(ctx, `
 		update reprocessamento set estado = $2, resumo = $3, terminado_em = clock_timestamp(), espera = null,
 			condutor = null, condutor_ate = null, atualizado_em = clock_timestamp()
-		where id = $1`, r.ID, state, string(text))
+		where id = $1`, r.ID, state, asJSON{sum})
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", r.ID, err)
 	}

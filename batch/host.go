@@ -13,10 +13,7 @@ import (
 // alone: by what the longest plan, account or sweep may take. All of them are safe to begin again.
 const takeBackSQL = `
 	update ` + RiverSchema + `.river_job j set state = 'available', scheduled_at = clock_timestamp()
-	where j.state = 'running' and j.attempted_at < clock_timestamp() - interval '30 seconds' and not exists (
-		select from executor e
-		where e.visto_em > clock_timestamp() - interval '30 seconds'
-		  and starts_with(j.attempted_by[array_upper(j.attempted_by, 1)], left(e.id, 80) || '-'))`
+	where j.state = 'running' and not` + atHand
 
 // heartbeat keeps this process visible to others, and takes back what others left that are gone, until ctx ends.
 func (e *Engine) heartbeat(ctx context.Context, role string) <-chan struct{} {

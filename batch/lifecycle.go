@@ -2,7 +2,6 @@ package batch
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -58,11 +57,7 @@ func (s *Store) Pause(ctx context.Context, id string) (Replay, error) {
 func (s *Store) Resume(ctx context.Context, id string, limits *Limits) (Replay, error) {
 	return s.transition(ctx, id, "resume", []State{Paused, Partial, Failed}, func(tx pgx.Tx, r Replay) error {
 		if limits != nil {
-			text, err := json.Marshal(limits)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, `update reprocessamento set limites = $2 where id = $1`, id, string(text)); err != nil {
+			if _, err := tx.Exec(ctx, `update reprocessamento set limites = $2 where id = $1`, id, asJSON{limits}); err != nil {
 				return err
 			}
 		}
@@ -120,7 +115,7 @@ func (s *Store) Cancel(ctx context.Context, id string) (Replay, error) {
 			if err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, `update reprocessamento set resumo = $2 where id = $1`, id, sum); err != nil {
+			if _, err := tx.Exec(ctx, `update reprocessamento set resumo = $2 where id = $1`, id, asJSON{sum}); err != nil {
 				return err
 			}
 		}

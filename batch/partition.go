@@ -67,11 +67,7 @@ const projectedSQL = `
 // move moves a partition's checkpoint of a stage, and its counters.
 func (e *Engine) move(ctx context.Context, tx pgx.Tx, sql string, c claim, done bool) error {
 	failpoint.Hit(failpoint.BeforeCheckpoint)
-	counters, err := json.Marshal(c.counters)
-	if err != nil {
-		return err
-	}
-	tag, err := tx.Exec(ctx, sql, c.execution, c.partition, c.epoch, c.position, string(counters), done, e.Slice+e.grace)
+	tag, err := tx.Exec(ctx, sql, c.execution, c.partition, c.epoch, c.position, asJSON{c.counters}, done, e.Slice+e.grace)
 	if err != nil {
 		return fmt.Errorf("checkpoint of partition %d of %s: %w", c.partition, c.execution, err)
 	}

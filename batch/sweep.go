@@ -247,14 +247,9 @@ func (w *sweepWorker) Work(ctx context.Context, job *river.Job[SweepArgs]) error
 	if err != nil {
 		return river.JobCancel(err)
 	}
-	// As text: without prepared statements a value that has a String method would be sent as that.
-	summary, err := json.Marshal(report)
-	if err != nil {
-		return err
-	}
 	_, err = w.e.pool.Exec(ctx, `
 		update agenda_disparo set estado = $3, detalhe = $4, resumo = $5, terminado_em = clock_timestamp()
-		where tarefa = $1 and previsto_para = $2`, job.Args.Task, slot, state, detail, string(summary))
+		where tarefa = $1 and previsto_para = $2`, job.Args.Task, slot, state, detail, asJSON{report})
 	return err
 }
 

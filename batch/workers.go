@@ -25,7 +25,7 @@ func (e *Engine) newClient(queues map[string]river.QueueConfig) (*river.Client[p
 	river.AddWorker(workers, &sweepWorker{e: e})
 	river.AddWorker(workers, &resendWorker{e: e})
 	client, err := river.NewClient(riverpgxv5.New(e.pool), &river.Config{
-		ID:     fmt.Sprintf("%.80s-%08x", e.host, rand.Uint32()), // see atWorkSQL
+		ID:     fmt.Sprintf("%.80s-%08x", e.host, rand.Uint32()), // see atHand
 		Schema: RiverSchema, Workers: workers, Queues: queues, Logger: quiet(e.log),
 		// A slice yields after e.Slice and its calls in flight; a job that runs on has lost its process.
 		JobTimeout: e.Slice + e.grace, RescueStuckJobsAfter: e.Slice + e.grace,

@@ -27,8 +27,10 @@ func TestEveryCommandBehindAPooler(t *testing.T) {
 			s.want(exitDone, "replay", "run", "sim")
 			s.want(exitDone, "replay", "diff", "sim", "--sort", "delta", "--desc", "--totals")
 			s.want(exitDone, "replay", "approve", "sim", "--id", "a")
-			s.want(exitDone, "replay", "queue", "--id", "other", "--positions", "1:5", "--apply", "--limit-effects", "1")
+			s.want(exitDone, "replay", "queue", "--id", "other", "--positions", "28:30", "--apply", "--limit-effects", "1")
 			s.want(exitDone, "replay", "pause", "other")
+			s.want(exitDone, "replay", "resume", "other")
+			s.want(exitPartial, "replay", "run", "other")
 			s.want(exitDone, "replay", "resume", "other", "--limit-effects", "2")
 			s.want(exitDone, "replay", "cancel", "other")
 			s.provider.Script(effectKey(1), faultprovider.Hang)
@@ -51,6 +53,7 @@ func TestEveryCommandBehindAPooler(t *testing.T) {
 			s.want(exitDone, "schedule", "run", "sweep")
 			s.wantPromises(ledger.Keep, events)
 			s.want(exitDone, "replay", "revert", "a", "--confirm", "a")
+			s.want(exitDone, "replay", "revert", "other", "--confirm", "other")
 			if n := s.int(`select count(*) from comissao`); n != 0 {
 				t.Errorf("%d orders hold a commission", n)
 			}

@@ -130,7 +130,7 @@ func (s *Server) launchPatiently(ctx context.Context, binaries string) error {
 	fixedPort := s.port != 0
 	for deadline := time.Now().Add(patience); ; {
 		if !fixedPort {
-			port, err := freePort(ctx)
+			port, err := FreePort(ctx)
 			if err != nil {
 				return err
 			}
@@ -281,8 +281,8 @@ func (s *Server) setPassword(ctx context.Context) error {
 	return nil
 }
 
-// freePort asks the system. Somebody else may take it before the server does.
-func freePort(ctx context.Context) (int, error) {
+// FreePort asks the system for a port of the loopback. Somebody else may take it before it is used.
+func FreePort(ctx context.Context) (int, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

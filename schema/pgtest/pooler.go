@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"reprise.dev/reprise/schema/devserver"
 )
 
 // pgbouncerConfig shares few connections of the server among many clients, a transaction at a time.
@@ -19,7 +21,7 @@ const pgbouncerConfig = `
 * = host=%s port=%s user=%s password=%s
 [pgbouncer]
 listen_addr = 127.0.0.1
-listen_port = %s
+listen_port = %d
 unix_socket_dir =
 auth_type = any
 pool_mode = transaction
@@ -35,11 +37,11 @@ func pooler(t testing.TB, server *url.URL, path string) (address string) {
 	if err != nil {
 		t.Fatalf("pgtest: %s=%s needs PgBouncer: %v", modeVariable, pooled, err)
 	}
-	address = freeAddress(t)
-	_, port, err := net.SplitHostPort(address)
+	port, err := devserver.FreePort(t.Context())
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
+	address = fmt.Sprintf("127.0.0.1:%d", port)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
@@ -94,15 +96,4 @@ func pooler(t testing.TB, server *url.URL, path string) (address string) {
 			t.Fatalf("pgtest: PgBouncer does not answer at %s", address)
 		}
 	}
-}
-
-// freeAddress asks the system. Somebody else may take it before it is used.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
