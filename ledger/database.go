@@ -48,6 +48,25 @@ func collect[T any](ctx context.Context, l *Ledger, sql string, scan pgx.RowToFu
 	return pgx.CollectRows(rows, scan)
 }
 
+// collectPage is collect for a page in the order of an index. A planner without statistics takes what waits for a person
+// for a few rows, and would read and sort all of them.
+func collectPage[T any](ctx context.Context, l *Ledger, sql string, scan pgx.RowToFunc[T], args ...any) (page []T, err error) {
+	ctx, cancel := l.bounded(ctx)
+	defer cancel()
+	err = pgx.BeginTxFunc(ctx, l.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `set local enable_bitmapscan = off`); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
+		if err != nil {
+			return err
+		}
+		page, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	return page, err
+}
+
 func value[T any](p *T) T {
 	if p == nil {
 		var zero T

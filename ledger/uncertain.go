@@ -78,7 +78,7 @@ func (l *Ledger) Uncertain(ctx context.Context, q UncertainQuery) ([]UncertainEf
 	if limit <= 0 {
 		limit = 100
 	}
-	page, err := collect(ctx, l, sql, scanUncertain, microseconds(l.SweepAge), q.Kind, q.Execution, q.Reason, q.Text, from.Version, from.Key, limit)
+	page, err := collectPage(ctx, l, sql, scanUncertain, microseconds(l.SweepAge), q.Kind, q.Execution, q.Reason, q.Text, from.Version, from.Key, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the review queue: %w", err)
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Blocks is how many blocks of a table and its indexes f made the server look at, on connections of the pool: what
-// its statements cost, whatever plans were chosen and however fast the machine is. Nobody else may use the database
-// meanwhile.
+// Blocks is how many blocks of a table ("": of all) and its indexes f made the server look at, on connections of the
+// pool: what its statements cost, whatever plans were chosen and however fast the machine is. Nobody else may use the
+// database meanwhile.
 func Blocks(t testing.TB, pool *pgxpool.Pool, table string, f func()) int64 {
 	t.Helper()
 	before := blocks(t, pool, table)
@@ -17,9 +17,9 @@ func Blocks(t testing.TB, pool *pgxpool.Pool, table string, f func()) int64 {
 }
 
 const blocksSQL = `
-	select coalesce(heap_blks_read + heap_blks_hit, 0) + coalesce(idx_blks_read + idx_blks_hit, 0)
-		+ coalesce(toast_blks_read + toast_blks_hit, 0) + coalesce(tidx_blks_read + tidx_blks_hit, 0)
-	from pg_statio_user_tables where relid = $1::text::regclass`
+	select sum(coalesce(heap_blks_read + heap_blks_hit, 0) + coalesce(idx_blks_read + idx_blks_hit, 0)
+		+ coalesce(toast_blks_read + toast_blks_hit, 0) + coalesce(tidx_blks_read + tidx_blks_hit, 0))::bigint
+	from pg_statio_user_tables where relid = nullif($1::text, '')::regclass or $1 = ''`
 
 func blocks(t testing.TB, pool *pgxpool.Pool, table string) (n int64) {
 	t.Helper()
