@@ -205,7 +205,7 @@ func (e *Engine) resend(ctx context.Context, key string) (wait bool, err error) 
 }
 
 // Decide records a reviewer's decision and, for a re-send, hands out the job that makes it, in one transaction.
-// The reviewer's own process sends nothing and needs no provider secret.
+// The reviewer's own process sends nothing and needs no provider secret. What is refused is on record as well.
 func (s *Store) Decide(ctx context.Context, l *ledger.Ledger, d ledger.Decision) (ledger.DecisionRecord, error) {
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
@@ -214,7 +214,8 @@ func (s *Store) Decide(ctx context.Context, l *ledger.Ledger, d ledger.Decision)
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	rec, err := l.DecideTx(ctx, tx, d)
 	if err != nil {
-		return rec, err
+		_ = tx.Rollback(context.WithoutCancel(ctx)) // before the refusal is recorded, which needs a connection
+		return rec, l.RecordRefusal(ctx, d, err)
 	}
 	if d.Verdict == ledger.Resend {
 		if _, err := s.jobs.InsertTx(ctx, tx, ResendArgs{Key: d.Key, Decision: rec.ID}, insertOpts(controlQueue, 1)); err != nil {

@@ -71,6 +71,9 @@ func TestP6_ResendIsMadeOnceByTheRunner(t *testing.T) {
 	if _, err := store.Decide(ctx, books, d); err == nil {
 		t.Error("decided twice")
 	}
+	if n := scan[int](b, `select count(*) from efeito_ocorrencia where chave = $1 and tipo = $2`, key(1), ledger.LogRefusedDecision); n != 2 {
+		t.Errorf("%d refusals are on record, want 2", n)
+	}
 	b.wantDelivered(0, 1)
 	report, err := b.host().RunOnce(ctx)
 	if err != nil {

@@ -49,7 +49,8 @@ set estado = 'reservado', dono = null, livre = true, reenvio = true,
 where chave = $1`
 
 // Decide records a person's decision about an uncertain effect, and carries it out as far as the ledger is
-// concerned: an effect to be sent again is free to be reserved once more. See [Ledger.DecideTx].
+// concerned: an effect to be sent again is free to be reserved once more. What is refused is on record as well. See
+// [Ledger.DecideTx].
 func (l *Ledger) Decide(ctx context.Context, d Decision) (DecisionRecord, error) {
 	ctx, cancel := l.bounded(ctx)
 	defer cancel()
@@ -58,14 +59,18 @@ func (l *Ledger) Decide(ctx context.Context, d Decision) (DecisionRecord, error)
 		rec, err = l.DecideTx(ctx, tx, d)
 		return err
 	})
-	return rec, err
+	if err != nil {
+		return rec, l.RecordRefusal(ctx, d, err)
+	}
+	return rec, nil
 }
 
 // DecideTx is [Ledger.Decide] in the caller's transaction, which must be "read committed" and should be short: no
 // other decision is made while it lasts.
 //
 // It refuses with [ErrNoNote], [ErrStale] if the row is not the one that was seen, [ErrQuarantined] if a call
-// could still be alive and the decision is not forced, [ErrNotUncertain] if there is nothing to decide.
+// could still be alive and the decision is not forced, [ErrNotUncertain] if there is nothing to decide. After a
+// refusal roll the transaction back, and hand the error to [Ledger.RecordRefusal].
 func (l *Ledger) DecideTx(ctx context.Context, tx pgx.Tx, d Decision) (DecisionRecord, error) {
 	rec, err := l.decide(ctx, tx, d)
 	return rec, wrap(err, "decide %s", d.Key)

@@ -10,13 +10,14 @@ import (
 
 // Kinds of occurrence, the log of what was not plain success.
 const (
-	LogNotSent = "nao-enviado"     // an attempt of which nothing left; the reservation was given back
-	LogDoubt   = "falha-ambigua"   // an attempt that may have left
-	LogRefused = "recusado"        // a definite refusal
-	LogLate    = "resposta-tardia" // an answer from somebody who owned the reservation no more; it changed nothing
-	LogSwept   = "varredura"       // a sweep moved it to incerto
-	LogLookUp  = "consulta"        // an answer to a look-up
-	logDone    = "conclusao"       // plain success; only a late one is logged
+	LogNotSent         = "nao-enviado"      // an attempt of which nothing left; the reservation was given back
+	LogDoubt           = "falha-ambigua"    // an attempt that may have left
+	LogRefused         = "recusado"         // a definite refusal
+	LogLate            = "resposta-tardia"  // an answer from somebody who owned the reservation no more; it changed nothing
+	LogSwept           = "varredura"        // a sweep moved it to incerto
+	LogLookUp          = "consulta"         // an answer to a look-up
+	LogRefusedDecision = "decisao-recusada" // a person's decision that was refused
+	logDone            = "conclusao"        // plain success; only a late one is logged
 )
 
 // recordGrace is how long an answer may still be recorded after its caller was told to stop.

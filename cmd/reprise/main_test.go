@@ -259,6 +259,12 @@ func TestExitCodes(t *testing.T) {
 	s.want(exitRefused, "review", "decide", effectKey(3), "confirm", "--note", "x")
 	s.want(exitDone, "review", "decide", effectKey(3), "confirm", "--note", "x", "--force")
 	s.want(exitRefused, "review", "decide", effectKey(3), "confirm", "--note", "x", "--force")
+	s.want(exitRefused, "review", "decide", "nobody:"+notify, "confirm", "--note", "x")
+	for key, refusals := range map[string]int{effectKey(3): 2, "nobody:" + notify: 1} {
+		if r := s.want(exitDone, "review", "show", key); strings.Count(r.out, ledger.LogRefusedDecision) != refusals {
+			t.Errorf("refusals that are shown for %s, want %d:\n%s", key, refusals, r.out)
+		}
+	}
 	s.want(exitDone, "verify")
 	// The test server trades durability for speed; the doctor must say so.
 	if r := s.want(exitError, "doctor"); !strings.Contains(r.out, "fsync is off") || strings.Count(r.out, "✗") != 1 {

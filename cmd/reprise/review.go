@@ -170,14 +170,11 @@ func newReviewDecide(a *app) *cobra.Command {
 					return usageError{fmt.Errorf("--seen %q: the row version that review show prints", seen)}
 				}
 			} else {
-				e, found, err := l.UncertainByKey(cmd.Context(), d.Key)
+				e, _, err := l.UncertainByKey(cmd.Context(), d.Key)
 				if err != nil {
 					return err
 				}
-				if !found {
-					return fmt.Errorf("decide %s: %w", d.Key, ledger.ErrNotUncertain)
-				}
-				d.Seen = e.Version
+				d.Seen = e.Version // of no row: refused, and recorded as such
 			}
 			rec, err := store.Decide(cmd.Context(), l, d)
 			if err != nil {
