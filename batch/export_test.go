@@ -3,6 +3,8 @@ package batch
 import (
 	"context"
 	"time"
+
+	"github.com/riverqueue/river"
 )
 
 // FireDue is one look at a schedule, as if it were now.
@@ -20,3 +22,12 @@ const ShowSQL = showSQL
 
 // NextChunk is how many events the chunk after one of n events, bytes long, has.
 func (e *Engine) NextChunk(n, bytes int, took time.Duration) int { return e.nextChunk(n, bytes, took) }
+
+// LookForWork is what a runner does when nothing tells it of a replay.
+func (e *Engine) LookForWork(ctx context.Context) error {
+	r, err := e.newRunner(map[string]river.QueueConfig{controlQueue: {MaxWorkers: 1}})
+	if err != nil {
+		return err
+	}
+	return r.followQueues(ctx)
+}

@@ -274,7 +274,7 @@ func (s *Store) Firings(ctx context.Context, limit int, after *Firing) ([]Firing
 	}
 	rows, err := s.pool.Query(ctx, `
 		select tarefa, previsto_para, estado, executor, reivindicado_em, terminado_em, coalesce(detalhe, '')
-		from agenda_disparo where previsto_para < $1 or previsto_para = $1 and tarefa > $2
+		from agenda_disparo where previsto_para <= $1 and (previsto_para < $1 or tarefa > $2)
 		order by previsto_para desc, tarefa limit $3`, after.Slot, after.Task, limit)
 	if err != nil {
 		return nil, fmt.Errorf("firings: %w", err)

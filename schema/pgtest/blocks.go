@@ -11,9 +11,9 @@ import (
 // database meanwhile.
 func Blocks(t testing.TB, pool *pgxpool.Pool, table string, f func()) int64 {
 	t.Helper()
-	before := blocks(t, pool, table)
+	before := BlocksSoFar(t, pool, table)
 	f()
-	return blocks(t, pool, table) - before
+	return BlocksSoFar(t, pool, table) - before
 }
 
 const blocksSQL = `
@@ -21,7 +21,8 @@ const blocksSQL = `
 		+ coalesce(toast_blks_read + toast_blks_hit, 0) + coalesce(tidx_blks_read + tidx_blks_hit, 0))::bigint
 	from pg_statio_user_tables where relid = nullif($1::text, '')::regclass or $1 = ''`
 
-func blocks(t testing.TB, pool *pgxpool.Pool, table string) (n int64) {
+// BlocksSoFar is how many blocks of a table and its indexes were looked at since it was made.
+func BlocksSoFar(t testing.TB, pool *pgxpool.Pool, table string) (n int64) {
 	t.Helper()
 	FlushStatistics(t, pool)
 	if err := pool.QueryRow(t.Context(), blocksSQL, table).Scan(&n); err != nil {
