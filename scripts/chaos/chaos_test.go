@@ -50,3 +50,29 @@ func TestChaos(t *testing.T) {
 		})
 	}
 }
+
+// TestALongRunMeetsEveryFault: what never happened in a long run proves nothing.
+func TestALongRunMeetsEveryFault(t *testing.T) {
+	r := result{Policy: "manter", Chaos: longEnough, Counts: map[string]int64{}}
+	all := r.untried()
+	for _, what := range all {
+		r.Counts[what] = 1
+	}
+	if err := verdict([]result{r}); err != nil {
+		t.Errorf("everything happened: %v", err)
+	}
+	for _, what := range all {
+		r.Counts[what] = 0
+		if err := verdict([]result{r}); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s did not happen: %v", what, err)
+		}
+		r.Counts[what] = 1
+	}
+	r.Chaos, r.Counts = longEnough-1, nil
+	if err := verdict([]result{r}); err != nil {
+		t.Errorf("a short run: %v", err)
+	}
+	if want := 8 + len(toxics) + 8; len(all) != want {
+		t.Errorf("%d kinds of faults, want %d: %q", len(all), want, all)
+	}
+}

@@ -103,7 +103,10 @@ func plansFor(base plan, policy string, control bool) ([]plan, error) {
 	return append(plans, c), nil
 }
 
-// verdict is an error unless every promise held and the control broke one.
+// longEnough is how long a run takes to meet every fault, but for very bad luck.
+const longEnough = 10 * time.Minute
+
+// verdict is an error unless every promise held, a long run met every fault, and the control broke a promise.
 func verdict(results []result) error {
 	var errs []error
 	for _, r := range results {
@@ -112,6 +115,11 @@ func verdict(results []result) error {
 		}
 		if r.Control && r.Duplicates == 0 {
 			errs = append(errs, fmt.Errorf("the control delivered nothing twice: this run proves nothing (seed %d); run it for longer", r.Seed))
+		}
+		if !r.Control && r.Chaos >= longEnough {
+			for _, what := range r.untried() {
+				errs = append(errs, fmt.Errorf("%s, seed %d: %s: never happened", r.name(), r.Seed, what))
+			}
 		}
 	}
 	return errors.Join(errs...)

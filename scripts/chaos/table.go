@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"reprise.dev/reprise/batch/faultprovider"
 )
 
 // result is what a run did and found.
@@ -27,6 +30,27 @@ func (r result) name() string {
 		return "control"
 	}
 	return r.Policy
+}
+
+// untried lists the faults that did not happen: who finds nothing must have looked at everything.
+func (r result) untried() (missing []string) {
+	all := []string{killed, frozen, terminated, dbFast, dbAtOnce, dbKilled, dbCrashed, backends}
+	for _, t := range toxics {
+		all = append(all, cuts+t.name)
+	}
+	for _, mood := range moods {
+		for _, rule := range mood {
+			if name := faults + string(rule.Fault); rule.Fault != faultprovider.OK && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	for _, what := range all {
+		if r.Counts[what] == 0 {
+			missing = append(missing, what)
+		}
+	}
+	return missing
 }
 
 // tally counts what happens, by name.
