@@ -181,7 +181,7 @@ func (e *Engine) lastSlot(ctx context.Context, task string, now time.Time) (time
 
 const claimSlotSQL = `
 	insert into agenda_disparo (tarefa, previsto_para, executor, estado, detalhe, terminado_em)
-	values ($1, $2, $3, $4, nullif($5, ''), case when $4 <> 'executando' then clock_timestamp() end)
+	values ($1, $2, $3, $4::text, nullif($5, ''), case when $4 <> 'executando' then clock_timestamp() end)
 	on conflict (tarefa, previsto_para) do nothing`
 
 func (e *Engine) fire(ctx context.Context, s Schedule, slot time.Time, missed bool, now time.Time) error {
@@ -218,7 +218,7 @@ func (e *Engine) fire(ctx context.Context, s Schedule, slot time.Time, missed bo
 			state, detail = "executando", "" // the job writes how it ended
 		}
 		_, err = tx.Exec(ctx, `
-			update agenda_disparo set estado = $3, detalhe = nullif($4, ''), terminado_em = case when $3 <> 'executando' then clock_timestamp() end
+			update agenda_disparo set estado = $3::text, detalhe = nullif($4, ''), terminado_em = case when $3::text <> 'executando' then clock_timestamp() end
 			where tarefa = $1 and previsto_para = $2`, s.Name, slot, state, detail+late)
 		return err
 	})

@@ -51,10 +51,13 @@ func Open(ctx context.Context, url string, options Options) (*pgxpool.Pool, erro
 		options.MaxConns = int(config.MaxConns)
 	}
 	options.apply(config)
+	plans := new(stalePlans)
+	config.ConnConfig.Tracer = plans
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("set up the database pool: %w", err)
 	}
+	plans.pool.Store(pool)
 	if options.Lazy {
 		return pool, nil
 	}
