@@ -1,5 +1,5 @@
-// Command mutate takes away the conditions of the ledger's statements, one at a time, and runs the ledger's tests
-// against each: at least one must fail. It prints which did, and fails if a condition is not missed.
+// Command mutate takes away the conditions of the ledger's statements and triggers, one at a time, and runs the
+// tests against each: at least one must fail. It prints which did, and fails if a condition is not missed.
 //
 //	go run ./scripts/mutate           until the first test fails for each
 //	go run ./scripts/mutate -all      all tests for each (long)
@@ -61,7 +61,7 @@ func run(all bool, only string) (survivors int, err error) {
 	return survivors, nil
 }
 
-// mutant is one change to one file.
+// mutant is one change to one file, named from the ledger's directory.
 type mutant struct{ name, file, old, new string }
 
 // test returns the tests that fail.
@@ -77,7 +77,7 @@ func (m mutant) test(dir string, all bool) ([]string, error) {
 	if n := strings.Count(string(source), m.old); n != 1 {
 		return nil, fmt.Errorf("%q occurs %d times in %s: bring the list of mutants up to date", m.old, n, m.file)
 	}
-	mutated, overlay := filepath.Join(dir, m.file), filepath.Join(dir, "overlay.json")
+	mutated, overlay := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(mutated, []byte(strings.Replace(string(source), m.old, m.new, 1)), 0o600); err != nil {
 		return nil, err
 	}
@@ -90,14 +90,23 @@ func (m mutant) test(dir string, all bool) ([]string, error) {
 	}
 	// The model check searches a model, not these statements; the conformance test runs.
 	const model = "TestModel_(TheProtocol|EveryGuard)"
-	if all {
-		return goTest("-overlay", overlay, "-skip", model)
+	first := "./ledger"
+	if m.file == triggers {
+		first = "./schema"
 	}
-	caught, err := goTest("-failfast", "-overlay", overlay, "-run", likely[m.file])
+	if all {
+		caught, err := goTest("./ledger", "-overlay", overlay, "-skip", model)
+		if err != nil || m.file != triggers {
+			return caught, err
+		}
+		also, err := goTest("./schema", "-overlay", overlay)
+		return append(caught, also...), err
+	}
+	caught, err := goTest(first, "-failfast", "-overlay", overlay, "-run", likely[m.file])
 	if err != nil || len(caught) > 0 {
 		return caught, err
 	}
-	return goTest("-failfast", "-overlay", overlay, "-skip", model)
+	return goTest("./ledger", "-failfast", "-overlay", overlay, "-skip", model)
 }
 
 // likely are the tests that catch most of a file's mutants, for a first try.
@@ -112,11 +121,15 @@ var likely = map[string]string{
 	"chain.go":     "TestP12",
 	"lookup.go":    "Look-?Up",
 	"uncertain.go": "TestTheReviewQueue",
+	triggers:       "TheConsumer|TestP1|TestP4|TestP5|TestP12|TestReprise",
 }
 
-// goTest returns the tests that fail.
-func goTest(args ...string) ([]string, error) {
-	args = append([]string{"test", "-json", "-timeout", "90s"}, append(args, "./ledger", "-rapid.nofailfile")...)
+// goTest returns the tests of a package that fail.
+func goTest(pkg string, args ...string) ([]string, error) {
+	args = append([]string{"test", "-json", "-timeout", "5m", pkg}, args...)
+	if pkg == "./ledger" {
+		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=0s")
+	}
 	var errors bytes.Buffer
 	cmd := exec.Command("go", args...)
 	cmd.Stderr = &errors

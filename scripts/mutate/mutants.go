@@ -1,6 +1,9 @@
 package main
 
-// mutants lists each condition of the ledger's statements, and the change that takes it away.
+// triggers guard the ledger against statements that are not its own.
+const triggers = "../schema/migrations/00003_ledger.sql"
+
+// mutants lists each condition of the ledger's statements and triggers, and the change that takes it away.
 var mutants = []mutant{
 	{"reserve: only what is reserved", "reserve.go", "where e.estado = 'reservado'\n", "where true\n"},
 	{"reserve: only what is given back or stale", "reserve.go", "and (e.livre or e.atualizado_em < clock_timestamp() - $11::bigint * interval '1 microsecond')", "and $11::bigint > 0"},
@@ -125,4 +128,61 @@ var mutants = []mutant{
 	{"queue by key: only what is uncertain", "uncertain.go", "where estado = 'incerto' and chave = $2", "where chave = $2"},
 	{"queue by key: the key", "uncertain.go", "where estado = 'incerto' and chave = $2", "where estado = 'incerto' and $2::text is not null"},
 	{"queue counts: only what is uncertain", "uncertain.go", "      where estado = 'incerto' order by", "      where true order by"},
+
+	{"decide: only that row", "decide.go", "where chave = $1 for update`", "where $1::text is not null order by chave desc for update`"},
+	{"decide: settles only that row", "decide.go", "where chave = $1`\n\n// allow", "where $1::text is not null`\n\n// allow"},
+	{"decide: allows only that row to be sent", "decide.go", "    motivo = null, quarentena_ate = null, consultar_em = null, atualizado_em = clock_timestamp()\nwhere chave = $1`", "    motivo = null, quarentena_ate = null, consultar_em = null, atualizado_em = clock_timestamp()\nwhere $1::text is not null`"},
+	{"history: decisions about that effect", "chain.go", "(select * from efeito_revisao where chave = $1 order", "(select * from efeito_revisao where $1::text is not null order"},
+	{"chain: pages", "chain.go", "from efeito_revisao where id > $1 order", "from efeito_revisao where $1::bigint is not null order"},
+	{"history: occurrences of that effect", "uncertain.go", "(select * from efeito_ocorrencia where chave = $1 order", "(select * from efeito_ocorrencia where $1::text is not null order"},
+	{"sweep: only the rows that were judged", "sweep.go", "    where chave = any($1::text[])\n", "    where $1::text[] is not null\n"},
+	{"look-up: only that row", "lookup.go", "where chave = $1 and estado = 'incerto' and atualizado_em", "where $1::text is not null and estado = 'incerto' and atualizado_em"},
+	{"look-up: only what was found is done", "lookup.go", "set estado = case when $3 = 'encontrado' then 'concluido' else e.estado end", "set estado = 'concluido'"},
+	{"look-up: has a result only if found", "lookup.go", "desfecho = case when $3 = 'encontrado' then 'aplicado' end", "desfecho = 'aplicado'"},
+	{"look-up: a late answer is logged as late", "lookup.go", "case when exists (select from visto) then 'consulta' else 'resposta-tardia' end", "'consulta'"},
+	{"queue counts: kind", "uncertain.go", "limit $1) e\nwhere ($2::text = '' or tipo_efeito = $2) and ($3::text = '' or execucao_id = $3)\n  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n", "limit $1) e\nwhere $2::text is not null and ($3::text = '' or execucao_id = $3)\n  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n"},
+	{"queue counts: execution", "uncertain.go", "limit $1) e\nwhere ($2::text = '' or tipo_efeito = $2) and ($3::text = '' or execucao_id = $3)\n  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n", "limit $1) e\nwhere ($2::text = '' or tipo_efeito = $2) and $3::text is not null\n  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n"},
+	{"queue counts: reason", "uncertain.go", "limit $1) e\nwhere ($2::text = '' or tipo_efeito = $2) and ($3::text = '' or execucao_id = $3)\n  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n", "limit $1) e\nwhere ($2::text = '' or tipo_efeito = $2) and ($3::text = '' or execucao_id = $3)\n  and $4::text is not null and ($5::text = '' or position($5 in chave) > 0)\n"},
+	{"queue counts: text", "uncertain.go", "limit $1) e\nwhere ($2::text = '' or tipo_efeito = $2) and ($3::text = '' or execucao_id = $3)\n  and ($4::text = '' or motivo = $4) and ($5::text = '' or position($5 in chave) > 0)\n", "limit $1) e\nwhere ($2::text = '' or tipo_efeito = $2) and ($3::text = '' or execucao_id = $3)\n  and ($4::text = '' or motivo = $4) and $5::text is not null\n"},
+
+	// What keeps a consumer without tokens, and everybody, from breaking a promise.
+	{"retake: what has not left", triggers, "if old.pode_ter_saido and (old.ao_falhar", "if (old.ao_falhar"},
+	{"retake: not under a policy that forbids it", triggers, "(old.ao_falhar in ('manter', 'consultar') or old.deduplica_ate < clock_timestamp())", "(old.deduplica_ate < clock_timestamp())"},
+	{"retake: not after the window", triggers, "(old.ao_falhar in ('manter', 'consultar') or old.deduplica_ate < clock_timestamp())", "(old.ao_falhar in ('manter', 'consultar'))"},
+	{"retake: takes the owner's token away", triggers, "    new.dono := null;\n", ""},
+	{"retake: counts attempts", triggers, "    new.tentativas := old.tentativas + 1;\n", ""},
+	{"retake: tells when", triggers, "    new.tentativa_em := clock_timestamp();\n", ""},
+	{"retake: assumes that it leaves", triggers, "    new.pode_ter_saido := true;\n", ""},
+	{"retake: takes it out of what is given back", triggers, "    new.livre := false;\n", ""},
+	{"retake: spends a permission", triggers, "    new.reenvio := false; -- a person's permission is for one send\n", ""},
+	{"retake: only what is reserved", triggers, "when (old.estado = 'reservado' and new.estado = 'reservado'\n", "when (new.estado = 'reservado'\n"},
+	{"retake: only what stays reserved", triggers, "when (old.estado = 'reservado' and new.estado = 'reservado'\n", "when (old.estado = 'reservado'\n"},
+	{"retake: only what is stale", triggers, "          and new.atualizado_em - old.atualizado_em > interval '5 minutes' -- what the consumer takes for stale\n", ""},
+	{"retake: only by who knows no tokens", triggers, "          and new.dono is not distinct from old.dono\n", ""},
+	{"retake: only by who counts no attempts", triggers, "          and new.tentativas = old.tentativas\n", ""},
+	{"retake: only by who tells no time of attempt", triggers, "          and new.tentativa_em is not distinct from old.tentativa_em\n", ""},
+	{"retake: only by who leaves alone what may have left", triggers, "          and new.pode_ter_saido = old.pode_ter_saido\n", ""},
+	{"retake: only by who gives nothing back", triggers, "          and new.pode_ter_saido = old.pode_ter_saido\n          and new.livre = old.livre)", "          and new.pode_ter_saido = old.pode_ter_saido)"},
+	{"former owner: what is done stays done", triggers, "when (old.estado = 'concluido' and new.estado <> 'concluido'\n          or old.estado", "when (old.estado"},
+	{"former owner: may say again that it is done", triggers, "when (old.estado = 'concluido' and new.estado <> 'concluido'\n", "when (old.estado = 'concluido'\n"},
+	{"former owner: doubts only what is reserved", triggers, "or old.estado = 'reservado' and old.dono is not null and new", "or old.dono is not null and new"},
+	{"former owner: doubts its own", triggers, "old.dono is not null and new.estado = 'incerto'", "new.estado = 'incerto'"},
+	{"former owner: only doubts", triggers, "and old.dono is not null and new.estado = 'incerto' and new.motivo is null)", "and old.dono is not null and new.motivo is null)"},
+	{"former owner: Reprise's doubts have a reason", triggers, "new.estado = 'incerto' and new.motivo is null)", "new.estado = 'incerto')"},
+	{"former owner: does not doubt Reprise's", triggers, "\n          or old.estado = 'reservado' and old.dono is not null and new.estado = 'incerto' and new.motivo is null)", ")"},
+	{"delete: not what has an owner", triggers, "    if old.dono is null and old.estado = 'reservado' then", "    if old.estado = 'reservado' then"},
+	{"delete: gives back only what is reserved", triggers, "    if old.dono is null and old.estado = 'reservado' then", "    if old.dono is null then"},
+	{"delete: gives it back", triggers, "        set livre = true, atualizado_em = least(", "        set atualizado_em = least("},
+	{"delete: lets the consumer retake it at once", triggers, "atualizado_em = least(atualizado_em, clock_timestamp() - interval '6 minutes')\n", "atualizado_em = clock_timestamp()\n"},
+	{"delete: makes nothing younger", triggers, "least(atualizado_em, clock_timestamp() - interval '6 minutes')", "clock_timestamp() - interval '6 minutes'"},
+	{"delete: only that row", triggers, "        where chave = old.chave;", "        ;"},
+	{"delete: not what has an owner, even unattempted", triggers, "when (old.dono is not null or old.primeira_tentativa_em is not null)", "when (old.primeira_tentativa_em is not null)"},
+	{"delete: not what Reprise attempted", triggers, "when (old.dono is not null or old.primeira_tentativa_em is not null)", "when (old.dono is not null)"},
+	{"delete: what is the consumer's own", triggers, "when (old.dono is not null or old.primeira_tentativa_em is not null)", "when (true)"},
+	{"append-only: decisions: update", triggers, "before update or delete or truncate on efeito_revisao\n", "before delete or truncate on efeito_revisao\n"},
+	{"append-only: decisions: delete", triggers, "before update or delete or truncate on efeito_revisao\n", "before update or truncate on efeito_revisao\n"},
+	{"append-only: decisions: truncate", triggers, "before update or delete or truncate on efeito_revisao\n", "before update or delete on efeito_revisao\n"},
+	{"append-only: log: update", triggers, "before update or delete or truncate on efeito_ocorrencia\n", "before delete or truncate on efeito_ocorrencia\n"},
+	{"append-only: log: delete", triggers, "before update or delete or truncate on efeito_ocorrencia\n", "before update or truncate on efeito_ocorrencia\n"},
+	{"append-only: log: truncate", triggers, "before update or delete or truncate on efeito_ocorrencia\n", "before update or delete on efeito_ocorrencia\n"},
 }
