@@ -1,21 +1,36 @@
 package batch
 
-import "context"
+import (
+	"context"
+	"maps"
+)
 
 // Plus adds up two accounts.
 func (c Counters) Plus(o Counters) Counters {
-	sum := Counters{
-		Read: c.Read + o.Read, Passed: c.Passed + o.Passed, Written: c.Written + o.Written, Unchanged: c.Unchanged + o.Unchanged,
-		Newer: c.Newer + o.Newer, Poison: c.Poison + o.Poison, OtherMode: c.OtherMode + o.OtherMode,
-		Effects: make(map[string]EffectCounters, max(len(c.Effects), len(o.Effects))),
+	c.Effects, c.InHand = maps.Clone(c.Effects), nil
+	c.add(o)
+	return c
+}
+
+// add adds another account to this one.
+func (c *Counters) add(o Counters) {
+	c.Read += o.Read
+	c.Passed += o.Passed
+	c.Written += o.Written
+	c.Unchanged += o.Unchanged
+	c.Newer += o.Newer
+	c.Poison += o.Poison
+	c.OtherMode += o.OtherMode
+	c.addEffects(o.Effects)
+}
+
+func (c *Counters) addEffects(kinds map[string]EffectCounters) {
+	if c.Effects == nil {
+		c.Effects = make(map[string]EffectCounters, len(kinds))
 	}
-	for kind, e := range c.Effects {
-		sum.Effects[kind] = e
+	for kind, e := range kinds {
+		c.Effects[kind] = c.Effects[kind].Plus(e)
 	}
-	for kind, e := range o.Effects {
-		sum.Effects[kind] = sum.Effects[kind].Plus(e)
-	}
-	return sum
 }
 
 // Plus adds up two accounts.
@@ -36,7 +51,7 @@ func (c Counters) Balanced() bool {
 func total(parts []Partition) Counters {
 	var sum Counters
 	for _, p := range parts {
-		sum = sum.Plus(p.Counters)
+		sum.add(p.Counters)
 	}
 	return sum
 }
@@ -50,7 +65,7 @@ func account(ctx context.Context, q querier, r Replay, parts []Partition) (Count
 	}
 	var sum Counters
 	for _, p := range parts {
-		sum = sum.Plus(p.Projection)
+		sum.add(p.Projection)
 	}
 	sum.Effects = settled.Effects
 	return sum, countWritten(ctx, q, r.ID, &sum)

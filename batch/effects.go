@@ -53,7 +53,7 @@ func ruledOut(rule Rule, p *projected) outcome {
 
 // tasksOf lists what the chunk's events want and the policy does not rule out, in the order of the log.
 func tasksOf(execution string, rules map[string]Rule, chunk []projected) []task {
-	var tasks []task
+	tasks := make([]task, 0, len(chunk)) // as a rule an event wants one
 	for i := range chunk {
 		p := &chunk[i]
 		for _, w := range p.effects {

@@ -46,7 +46,7 @@ func (p *Progress) findStage(ctx context.Context, tx pgx.Tx) error {
 	p.Stage, p.StageDone = Working, p.Total.Read
 	for _, part := range p.Partitions {
 		p.StageAll += part.Events
-		p.Total = p.Total.Plus(Counters{Effects: part.Counters.InHand})
+		p.Total.addEffects(part.Counters.InHand)
 	}
 	if p.Replay.Mode == Simulate || len(p.Partitions) == 0 {
 		return nil

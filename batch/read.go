@@ -76,11 +76,12 @@ func readEvents(ctx context.Context, q querier, h Handler, s Scope, after, last 
 		taken[t] = true
 	}
 	chunk = make([]projected, 0, limit)
+	var ev Event
+	var payload pgtype.DriverBytes
+	var at pgtype.Timestamptz
+	columns := []any{&ev.Position, &ev.ID, &ev.Type, &ev.OrderID, &ev.Version, &payload, &at}
 	for rows.Next() {
-		var ev Event
-		var payload pgtype.DriverBytes
-		var at pgtype.Timestamptz
-		if err := rows.Scan(&ev.Position, &ev.ID, &ev.Type, &ev.OrderID, &ev.Version, &payload, &at); err != nil {
+		if err := rows.Scan(columns...); err != nil {
 			return nil, 0, fmt.Errorf("read archive after %d: %w", after, err)
 		}
 		ev.OccurredAt = at.Time

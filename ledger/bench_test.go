@@ -1,8 +1,10 @@
 package ledger_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,6 +27,7 @@ func BenchmarkDo(b *testing.B) {
 			p := newProvider(always(nil))
 			var next atomic.Int64
 			var group sync.WaitGroup
+			b.ReportAllocs()
 			b.ResetTimer()
 			for range inFlight {
 				group.Go(func() {
@@ -41,4 +44,67 @@ func BenchmarkDo(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "effects/s")
 		})
 	}
+}
+
+// group is how many effects of one group commit are under way at the same time.
+const group = 512
+
+// together runs f for the b.N effects of a benchmark, a group at a time.
+func together(b *testing.B, f func(i int) error) {
+	b.Helper()
+	for first := 0; first < b.N; first += group {
+		var waiting sync.WaitGroup
+		for i := first; i < min(first+group, b.N); i++ {
+			waiting.Go(func() {
+				if err := f(i); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		waiting.Wait()
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "effects/s")
+}
+
+// BenchmarkReserve and BenchmarkComplete are the two group commits of an effect.
+func BenchmarkReserve(b *testing.B) {
+	l, _ := open(b, ledger.Options{})
+	b.ReportAllocs()
+	b.ResetTimer()
+	together(b, func(i int) error {
+		_, _, err := l.Reserve(b.Context(), effect(fmt.Sprintf("ev-%d", i), ledger.Keep))
+		return err
+	})
+}
+
+func BenchmarkComplete(b *testing.B) {
+	l, _ := open(b, ledger.Options{})
+	taken := make([]ledger.Reservation, b.N)
+	together(b, func(i int) (err error) {
+		taken[i], _, err = l.Reserve(b.Context(), effect(fmt.Sprintf("ev-%d", i), ledger.Keep))
+		return err
+	})
+	b.ReportAllocs()
+	b.ResetTimer()
+	together(b, func(i int) error { return l.Complete(b.Context(), taken[i], json.RawMessage(`{"recibo":1}`)) })
+}
+
+// BenchmarkLook asks about effects, half of which are done, as a simulation does.
+func BenchmarkLook(b *testing.B) {
+	const n = 10_000
+	l, pool := open(b, ledger.Options{})
+	execSQL(b, pool, `
+		insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id)
+		select format('ev-%s:%s', 2 * i, $2::text), format('ev-%s', 2 * i), $2, 'concluido', 'ao-vivo' from generate_series(1, $1::int / 2) i`, n, kind)
+	effects := make([]ledger.Effect, n)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range effects {
+			effects[i] = effect("ev-"+strconv.Itoa(i), ledger.Keep)
+		}
+		if _, err := l.Look(b.Context(), effects); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "effects/s")
 }

@@ -43,6 +43,27 @@ func TestCanonicalForm(t *testing.T) {
 	}
 }
 
+// What is taken for canonical as it stands would not be written otherwise.
+func TestWhatLooksCanonicalIs(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		`{"pedidoId":"P-1","valorCentavos":-500}`: true, `{"a":0,"b":"","c":123456789012345678}`: true, `{"":1}`: true, `{"a":"<&>~"}`: true,
+		``: false, `{`: false, `{}`: false, `{"a"`: false, `{"a":`: false, `{"a":1`: false, `{"a":1,`: false, `{"a":1,}`: false, `{"a":1}x`: false, `{"a":1}}`: false, `{,"a":1}`: false,
+		`{"b":1,"a":1}`: false, `{"a":1,"a":1}`: false, `{"":1,"":1}`: false, `{"a": 1}`: false, `{"a":-0}`: false, `{"a":01}`: false, `{"a":-01}`: false, `{"a":-}`: false,
+		`{"a":1.0}`: false, `{"a":1e2}`: false, `{"a":1234567890123456789}`: false, `{"a":null}`: false, `{"a":{}}`: false, `{"a":"é"}`: false, "{\"a\":\"\t\"}": false, `{"a":"\n"}`: false,
+	} {
+		if flat([]byte(in)) != want {
+			t.Errorf("%s: %v", in, !want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		in := []byte("{" + strings.Join(rapid.SliceOfN(rapid.StringMatching(`"[ab]?":("[a"\\ ]{0,2}"|-?[0-9.e]{1,3}|\{\})`), 1, 3).Draw(t, "members"), ",") + "}")
+		if out, err := rewritten(in); flat(in) && (err != nil || !bytes.Equal(in, out)) {
+			t.Errorf("%s is %s: %v", in, out, err)
+		}
+	})
+}
+
 // Content that was stored hashes like content that is about to be.
 func TestCanonicalFormSurvivesTheDatabase(t *testing.T) {
 	t.Parallel()
@@ -116,6 +137,9 @@ func FuzzCanonical(f *testing.F) {
 		once, err := canonical(in)
 		if err != nil {
 			return
+		}
+		if out, err := rewritten(in); flat(in) && (err != nil || !bytes.Equal(in, out)) {
+			t.Errorf("%q is taken for canonical, and becomes %q: %v", in, out, err)
 		}
 		twice, err := canonical(once)
 		if err != nil || !bytes.Equal(once, twice) {

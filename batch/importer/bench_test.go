@@ -29,6 +29,7 @@ func BenchmarkImport(b *testing.B) {
 	if err := file.Close(); err != nil {
 		b.Fatal(err)
 	}
+	b.ReportAllocs()
 	b.ResetTimer()
 	r := do(b, pool, importer.Options{Files: []string{path}})
 	b.StopTimer()
