@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"reprise.dev/reprise/schema"
 )
 
 // request is one effect's part in a group commit.
@@ -108,12 +110,13 @@ func (c *collector[R]) close() {
 }
 
 // persist runs a group's statement until it succeeds, or fails for good, or nobody is patient any more, and
-// finishes each request. One request that the database will not take does not spoil the others. The first passing
+// finishes each request. One request that the database will not take does not spoil the others. Each new passing
 // reason is logged: until it has passed nothing goes on.
 func persist[R request](log *slog.Logger, group []R, statement func([]R) error) {
 	pause := &backoff.ExponentialBackOff{InitialInterval: 20 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 2 * time.Second}
 	pause.Reset()
-	for try := 1; len(group) > 0; try++ {
+	said := ""
+	for len(group) > 0 {
 		err := statement(group)
 		if err == nil {
 			for _, r := range group {
@@ -131,8 +134,9 @@ func persist[R request](log *slog.Logger, group []R, statement func([]R) error) 
 			persist(log, group[half:], statement)
 			return
 		}
-		if try == 1 {
-			log.Warn("the database did not take a group commit; it is tried again", "effects", len(group), "error", err)
+		if reason := schema.Explain(err).Error(); reason != said {
+			log.Warn("the database did not take a group commit; it is tried again", "effects", len(group), "error", reason)
+			said = reason
 		}
 		time.Sleep(pause.NextBackOff())
 		now := time.Now()

@@ -3,11 +3,14 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"reprise.dev/reprise/schema"
 )
 
 // bounded gives a database call its deadline.
@@ -36,6 +39,31 @@ func permanent(err error) bool {
 		pgerrcode.IsInvalidCatalogName(pg.Code)
 }
 
+// Check returns nil if the database is what this version of the package works with, and says what to do otherwise: it is
+// not migrated, was migrated by a newer version, or does not answer. A consumer asks once, when it starts.
+func (l *Ledger) Check(ctx context.Context) error {
+	ctx, cancel := l.bounded(ctx)
+	defer cancel()
+	return schema.Explain(schema.CheckTables(ctx, l.pool))
+}
+
+// explained adds to an error what to do about a database that is not this version's, or refuses to serve.
+func (l *Ledger) explained(err error) error {
+	var said *pgconn.PgError
+	if !errors.As(err, &said) {
+		return err
+	}
+	switch said.Code {
+	case pgerrcode.UndefinedTable, pgerrcode.UndefinedColumn, pgerrcode.UndefinedFunction:
+		ctx, cancel := l.bounded(context.Background())
+		defer cancel()
+		if why := schema.CheckTables(ctx, l.pool); errors.Is(why, schema.ErrNotMigrated) || errors.Is(why, schema.ErrNewer) {
+			return fmt.Errorf("%w: %w", why, err)
+		}
+	}
+	return schema.Explain(err)
+}
+
 // collect runs a query and reads all its rows with scan. It is planned anew each time, with the table as large
 // as it is now: a plan from when the ledger was small would read all of it.
 func collect[T any](ctx context.Context, l *Ledger, sql string, scan pgx.RowToFunc[T], args ...any) ([]T, error) {
@@ -43,9 +71,10 @@ func collect[T any](ctx context.Context, l *Ledger, sql string, scan pgx.RowToFu
 	defer cancel()
 	rows, err := l.pool.Query(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
 	if err != nil {
-		return nil, err
+		return nil, l.explained(err)
 	}
-	return pgx.CollectRows(rows, scan)
+	list, err := pgx.CollectRows(rows, scan)
+	return list, l.explained(err)
 }
 
 // collectPage is collect for a page in the order of an index. A planner without statistics takes what waits for a person
@@ -64,7 +93,7 @@ func collectPage[T any](ctx context.Context, l *Ledger, sql string, scan pgx.Row
 		page, err = pgx.CollectRows(rows, scan)
 		return err
 	})
-	return page, err
+	return page, l.explained(err)
 }
 
 func value[T any](p *T) T {

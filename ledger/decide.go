@@ -60,7 +60,7 @@ func (l *Ledger) Decide(ctx context.Context, d Decision) (DecisionRecord, error)
 		return err
 	})
 	if err != nil {
-		return rec, l.RecordRefusal(ctx, d, err)
+		return rec, l.RecordRefusal(ctx, d, l.explained(err))
 	}
 	return rec, nil
 }

@@ -4,6 +4,9 @@
 //
 //	books := ledger.New(pool, ledger.Options{})
 //	defer books.Close()
+//	if err := books.Check(ctx); err != nil { // is the database migrated, by no newer version?
+//		return err
+//	}
 //	effect := ledger.Effect{
 //		EventID: "ev-17", Kind: "notificar-vendedor", Execution: ledger.Live, Content: body,
 //		Policy: ledger.Policy{OnFailure: ledger.Keep, CallTimeout: 10 * time.Second},

@@ -63,7 +63,8 @@ type Ledger struct {
 	inFlight sync.WaitGroup // calls of Do
 }
 
-// New makes a ledger over a pool whose database is migrated ("reprise migrate"). It asks the database nothing yet.
+// New makes a ledger over a pool whose database is migrated ("reprise migrate"). It asks the database nothing yet: see
+// [Ledger.Check].
 func New(pool *pgxpool.Pool, o Options) *Ledger {
 	l := &Ledger{pool: pool, Options: o.withDefaults(), token: tokens()}
 	l.reservations = newCollector(l.FlushSize, l.Flushers, l.reserveGroup)

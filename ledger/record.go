@@ -102,7 +102,7 @@ func (l *Ledger) record(ctx context.Context, q *recording) error {
 	case q.err != nil:
 		// The provider's answer is known here and nowhere else: the row will look abandoned.
 		l.Logger.Error("answer could not be recorded", "effect", q.r.Key(), "what", q.log, "detail", q.detail, "answer", value(q.answer), "error", q.err)
-		return fmt.Errorf("record %s of %s: %w", q.log, q.r.Key(), q.err)
+		return fmt.Errorf("record %s of %s: %w", q.log, q.r.Key(), l.explained(q.err))
 	case q.lost:
 		l.Logger.Warn("answer came too late", "effect", q.r.Key(), "what", q.log, "detail", q.detail, "state", q.state)
 		return fmt.Errorf("record %s of %s: %w", q.log, q.r.Key(), ErrLostOwnership)

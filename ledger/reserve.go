@@ -116,7 +116,7 @@ func (l *Ledger) Reserve(ctx context.Context, e Effect) (Reservation, Status, er
 		<-q.done // under way: what it reserves must be given back
 	}
 	if q.err != nil {
-		return Reservation{}, Status{}, fmt.Errorf("reserve %s: %w", e.Key(), q.err)
+		return Reservation{}, Status{}, fmt.Errorf("reserve %s: %w", e.Key(), l.explained(q.err))
 	}
 	return q.r, q.status, nil
 }

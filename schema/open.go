@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -63,31 +61,19 @@ func Open(ctx context.Context, url string, options Options) (*pgxpool.Pool, erro
 	}
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("connect to the database: %w%s", err, advice(err))
+		return nil, unreachable(err)
 	}
 	return pool, nil
 }
 
-// advice is what to do about a server that cannot be reached.
-func advice(err error) string {
+// unreachable is an error of the first connection with what to do about it.
+func unreachable(err error) error {
+	err = fmt.Errorf("connect to the database: %w", err)
 	var said *pgconn.PgError
-	switch {
-	case refusesParameters(err):
-		return ": is this a pooler? Then add default_query_exec_mode=exec to the database URL"
-	case !errors.As(err, &said):
-		return ": is it running, and does it answer at the host and port of the database URL?"
-	case said.Code == pgerrcode.TooManyConnections:
-		return ": it has none left; raise its max_connections, or lower run.pool_size of the runners"
+	if errors.As(err, &said) {
+		return Explain(err)
 	}
-	return ""
-}
-
-// refusesParameters recognizes what a pooler says to settings in the start-up packet. It says so under the
-// code of a protocol violation, which others use too.
-func refusesParameters(err error) bool {
-	var pgErr *pgconn.PgError
-	return errors.As(err, &pgErr) && pgErr.Code == pgerrcode.ProtocolViolation &&
-		strings.Contains(pgErr.Message, "startup parameter")
+	return &explained{err, "is it running, and does it answer at the host and port of the database URL?"}
 }
 
 func (o Options) apply(config *pgxpool.Config) {

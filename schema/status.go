@@ -38,6 +38,9 @@ func (s Status) newer() bool {
 
 // String names the versions.
 func (s Status) String() string {
+	if s.QueueProgram == 0 { // it was not asked for
+		return fmt.Sprintf("database at version %d; this program has %d", s.Database, s.Program)
+	}
 	return fmt.Sprintf("database at version %d, job queue %d; this program has %d, %d",
 		s.Database, s.QueueDatabase, s.Program, s.QueueProgram)
 }
@@ -46,6 +49,19 @@ func (s Status) String() string {
 func Check(ctx context.Context, pool *pgxpool.Pool) error {
 	status, err := ReadStatus(ctx, pool)
 	if err != nil {
+		return err
+	}
+	return status.Err()
+}
+
+// CheckTables is [Check] for who works with the tables and not with the job queue, and needs no right to that.
+func CheckTables(ctx context.Context, pool *pgxpool.Pool) error {
+	var status Status
+	var err error
+	if status.Program, err = newestMigration(); err != nil {
+		return err
+	}
+	if status.Database, err = versionOf(ctx, pool, ownVersion); err != nil {
 		return err
 	}
 	return status.Err()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"log/slog"
+
+	"reprise.dev/reprise/schema"
 )
 
 // newLogger writes one line per record, with every value made printable: text in it may come from events.
@@ -13,7 +15,7 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			switch v := a.Value.Any().(type) {
 			case error:
-				a.Value = slog.StringValue(printable(v.Error()))
+				a.Value = slog.StringValue(printable(schema.Explain(v).Error()))
 			case string:
 				a.Value = slog.StringValue(printable(v))
 			}

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"reprise.dev/reprise/schema"
 )
 
 func main() {
@@ -37,7 +39,7 @@ func run() int {
 	code := exitCode(err)
 	var quiet silent
 	if !errors.As(err, &quiet) {
-		fmt.Fprintln(os.Stderr, "reprise: "+printable(err.Error()))
+		fmt.Fprintln(os.Stderr, "reprise: "+printable(schema.Explain(err).Error()))
 	}
 	return code
 }
