@@ -325,6 +325,32 @@ func TestRepriseItselfIsNotTakenForTheConsumer(t *testing.T) {
 	wantEffect(t, pool, &effect{State: "incerto", Execution: "replay-1", Owner: &owner, Attempts: 2, MayHaveLeft: true})
 }
 
+// TestEveryColumnTellsRepriseFromTheConsumer: whatever of these a statement changes, it is no retake by a consumer, which the
+// policy would forbid.
+func TestEveryColumnTellsRepriseFromTheConsumer(t *testing.T) {
+	for name, change := range map[string]struct{ before, set string }{
+		"dono":           {"", "dono = 'token-b'"},
+		"tentativas":     {"", "tentativas = tentativas + 1"},
+		"tentativa_em":   {"", "tentativa_em = clock_timestamp()"},
+		"pode_ter_saido": {"", "pode_ter_saido = false"},
+		"livre":          {"", "livre = true"},
+		"estado":         {"estado = 'incerto', dono = null, motivo = 'abandonada'", "estado = 'reservado'"},
+	} {
+		pool := pgtest.New(t)
+		reserved(t, pool, "token-a", seedsql.Keep, "10 minutes")
+		if change.before != "" {
+			exec(t, pool, `update efeito_aplicado set `+change.before)
+		}
+		tag, err := pool.Exec(t.Context(), `update efeito_aplicado set atualizado_em = clock_timestamp(), `+change.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tag.RowsAffected() != 1 {
+			t.Errorf("%s: the statement was taken for a retake", name)
+		}
+	}
+}
+
 func TestAConsumerWithRightsToTheSharedTablesOnly(t *testing.T) {
 	pool := pgtest.New(t)
 	reserved(t, pool, "token-a", seedsql.Release, "10 minutes")

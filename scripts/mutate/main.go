@@ -121,7 +121,7 @@ var likely = map[string]string{
 	"chain.go":     "TestP12",
 	"lookup.go":    "Look-?Up",
 	"uncertain.go": "TestTheReviewQueue",
-	triggers:       "TheConsumer|TestP1|TestP4|TestP5|TestP12|TestReprise",
+	triggers:       "TheConsumer|TestP1|TestP4|TestP5|TestP12|TestReprise|TestEveryColumn",
 }
 
 // goTest returns the tests of a package that fail.
