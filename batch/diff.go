@@ -43,6 +43,7 @@ type DiffTotals struct {
 	ChangedBefore      string
 	ChangedAfter       string
 	Histogram          []DiffBucket
+	Told               int64 // effects whose content already went out with another value
 }
 
 // DiffBucket counts orders by the size of their change.

@@ -134,7 +134,8 @@ const diffTotalsSQL = `
 	select count(*) filter (where antes is null), count(*) filter (where antes <> depois), count(*) filter (where antes = depois),
 		coalesce(sum(depois) filter (where antes is null), 0)::text,
 		coalesce(sum(antes) filter (where antes <> depois), 0)::text,
-		coalesce(sum(depois) filter (where antes <> depois), 0)::text
+		coalesce(sum(depois) filter (where antes <> depois), 0)::text,
+		(select count(*) from reprocessamento_divergencia where execucao_id = $1)
 	from reprocessamento_diff where execucao_id = $1`
 
 // A bucket is a power of ten of cents, by sign.
@@ -146,7 +147,7 @@ const diffHistogramSQL = `
 // DiffTotals sums a diff up.
 func (s *Store) DiffTotals(ctx context.Context, id string) (DiffTotals, error) {
 	var t DiffTotals
-	err := s.pool.QueryRow(ctx, diffTotalsSQL, id).Scan(&t.New, &t.Changed, &t.Same, &t.NewAfter, &t.ChangedBefore, &t.ChangedAfter)
+	err := s.pool.QueryRow(ctx, diffTotalsSQL, id).Scan(&t.New, &t.Changed, &t.Same, &t.NewAfter, &t.ChangedBefore, &t.ChangedAfter, &t.Told)
 	if err != nil {
 		return t, fmt.Errorf("totals of %s: %w", id, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -133,7 +134,7 @@ func (s *Store) ApprovalPreview(ctx context.Context, id, newID string) (Approval
 		return ApprovalPreview{}, fmt.Errorf("approve %s: it is a replay in mode %s, %s; only a finished simulation can be approved: %w", id, r.Mode, r.State, ErrState)
 	}
 	if newID == "" {
-		newID = id + "-aplicar"
+		newID = string(Apply) + "-" + strings.TrimPrefix(id, string(Simulate)+"-")
 	}
 	p := ApprovalPreview{Simulation: r, NewID: newID, Rules: r.Rules, RequestedBy: r.RequestedBy}
 	if p.Totals, err = s.DiffTotals(ctx, id); err != nil {
@@ -146,13 +147,33 @@ func (s *Store) ApprovalPreview(ctx context.Context, id, newID string) (Approval
 	return p, err
 }
 
-// drift lists what moved since a simulation: state under its diff, events in its scope, the configured policy.
+// appliedAs lists the applies that a simulation was approved as, with their states.
+func (s *Store) appliedAs(ctx context.Context, id string) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `select id || ' (' || estado || ')' from reprocessamento where simulacao_id = $1 order by criado_em, id`, id)
+	if err != nil {
+		return nil, fmt.Errorf("applies of %s: %w", id, err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("applies of %s: %w", id, err)
+	}
+	return list, nil
+}
+
+// drift lists what moved since a simulation: applies of it, state under its diff, events in its scope, the configured policy.
 func (s *Store) drift(ctx context.Context, r Replay) ([]string, error) {
 	h, err := s.handlers.Get(r.Handler)
 	if err != nil {
 		return nil, err
 	}
 	var drift []string
+	applied, err := s.appliedAs(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(applied) > 0 {
+		drift = append(drift, "it was approved before, as "+strings.Join(applied, ", "))
+	}
 	var moved int64
 	if err := s.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, h.State().Drift, r.ID).Scan(&moved) }); err != nil {
 		return nil, fmt.Errorf("drift of %s: %w", r.ID, err)

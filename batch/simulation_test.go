@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,9 @@ func TestApproveAppliesTheSimulation(t *testing.T) {
 	if err != nil || len(p.Drift) != 1 || !strings.Contains(p.Drift[0], "1 orders") {
 		t.Fatalf("drift %q, %v", p.Drift, err)
 	}
+	if want := "aplicar-" + strings.TrimPrefix(sim.ID, "simular-"); p.NewID != want {
+		t.Errorf("the apply would be called %s, not %s", p.NewID, want)
+	}
 	r, err := store.Approve(ctx, sim.ID, "fix")
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +81,9 @@ func TestApproveAppliesTheSimulation(t *testing.T) {
 	b.wantState(b.run(r.ID), batch.Done)
 	if n := scan[int64](b, `select count(*) from comissao where valor_centavos = 500`); n != 20 {
 		t.Errorf("%d orders corrected", n)
+	}
+	if p, err = store.ApprovalPreview(ctx, sim.ID, ""); err != nil || !slices.Contains(p.Drift, "it was approved before, as fix (concluido)") {
+		t.Errorf("approved before: drift %q, %v", p.Drift, err)
 	}
 	b.exec(`update comissao set valor_centavos = 777, versao_evento = 2 where pedido_id = 'P-2'`)
 	reverted, left, err := store.Revert(ctx, "fix")
@@ -119,6 +126,9 @@ func TestToldOtherwise(t *testing.T) {
 		list, err := b.store().Divergences(context.Background(), r.ID, "", 10)
 		if err != nil || len(list) != 1 || !strings.Contains(list[0].Sent, "50") || !strings.Contains(list[0].WouldSend, "500") {
 			t.Errorf("%s: %+v, %v", mode, list, err)
+		}
+		if totals, err := b.store().DiffTotals(context.Background(), r.ID); err != nil || totals.Told != 1 {
+			t.Errorf("%s: %+v, %v", mode, totals, err)
 		}
 	}
 	b.wantDelivered(0, 1)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -263,6 +264,20 @@ func (r SweepReport) String() string {
 	for _, n := range r.Unknown {
 		unknown += n
 	}
-	return fmt.Sprintf("%d moved to review, %d brought to an end, %d left over, %d looked up, %d of unknown kind, %d without event",
-		moved, r.Retried, r.LeftOver, r.LookedUp, unknown, r.NoEvent)
+	var parts []string
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{
+		{moved, "moved to review"}, {r.Retried, "brought to an end"}, {r.LeftOver, "left over"},
+		{r.LookedUp, "looked up"}, {unknown, "of unknown kind"}, {r.NoEvent, "without event"},
+	} {
+		if p.n != 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing to settle"
+	}
+	return strings.Join(parts, ", ")
 }

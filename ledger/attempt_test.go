@@ -233,6 +233,23 @@ func TestP1_EveryOtherErrorIsAmbiguous(t *testing.T) {
 	}
 }
 
+func TestTheLogOfADoubtSaysItsReasonOnce(t *testing.T) {
+	t.Parallel()
+	l, _ := open(t, ledger.Options{})
+	for want, failure := range map[string]error{
+		"resposta-503: bad gateway": &ledger.AmbiguousError{Reason: "resposta-503", Err: errors.New("bad gateway")},
+		"sem-recibo":                &ledger.AmbiguousError{Reason: "sem-recibo"},
+		"erro-desconhecido: what":   errors.New("what"),
+	} {
+		e := effect(want, ledger.Keep)
+		do(t, l, e, func(context.Context, ledger.Attempt) (json.RawMessage, error) { return nil, failure }, ledger.DidDoubt)
+		list, err := l.Occurrences(t.Context(), e.Key())
+		if err != nil || len(list) != 1 || list[0].Text != want {
+			t.Errorf("%+v, %v; want %q", list, err, want)
+		}
+	}
+}
+
 func TestP1_NoCallUnderAReservationThatIsTooOld(t *testing.T) {
 	l, link, pool := openLinked(t, ledger.Options{SweepAge: 600 * time.Millisecond, Margin: 100 * time.Millisecond})
 	heal := link.toxic(`{"name":"slow","type":"latency","stream":"downstream","attributes":{"latency":500}}`)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -82,10 +83,17 @@ func (l *Ledger) GiveBack(ctx context.Context, r Reservation, why error) error {
 // Doubt records that the attempt may have left. What follows depends on the policy under which it was made: an
 // automatic retry (Reserved is returned, and anybody may retake it), or Uncertain with a reason.
 func (l *Ledger) Doubt(ctx context.Context, r Reservation, failure error) (State, string, error) {
-	q := &recording{r: r, log: LogDoubt, reason: ReasonUnknown, detail: plainText(failure.Error())}
+	q := &recording{r: r, log: LogDoubt, reason: ReasonUnknown}
+	cause := failure.Error()
 	var ambiguous *AmbiguousError
 	if errors.As(failure, &ambiguous) {
 		q.reason, q.answer = plainText(ambiguous.Reason), answerText(ambiguous.Answer)
+		cause = strings.TrimPrefix(cause, "ambiguous: "+ambiguous.Reason)
+		cause = strings.TrimPrefix(cause, ": ")
+	}
+	q.detail = q.reason
+	if cause != "" {
+		q.detail += ": " + plainText(cause)
 	}
 	err := l.record(ctx, q)
 	return q.state, q.reason, err

@@ -81,7 +81,7 @@ const doubtSQL = recordingCTE + `, mudou as (
     returning e.chave, e.estado, e.motivo
 ), registro as (
     insert into efeito_ocorrencia (chave, execucao_id, dono, tipo, detalhe, resposta)
-    select chave, n.execucao_id, n.dono, n.tipo, n.motivo || ': ' || n.detalhe, n.resposta::jsonb from mudou join n using (chave)
+    select chave, n.execucao_id, n.dono, n.tipo, n.detalhe, n.resposta::jsonb from mudou join n using (chave)
 )
 select chave, estado, motivo, false from mudou`
 

@@ -20,6 +20,13 @@ func (r *rig) commanded(want ...string) {
 	}
 }
 
+func TestAReplayIsQueuedFromProgressToo(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.open(screen.Progress, "aplicar-2026-10-14-v2")
+	r.press("n")
+	r.sees("New replay", "Nothing is queued before")
+}
+
 func TestRevertIsSignedWithTheRunsID(t *testing.T) {
 	r := newRig(t, rigOptions{w: 100, h: 40})
 	r.open(screen.Progress, "aplicar-2026-10-14-v1")

@@ -220,6 +220,21 @@ func TestDiffSortsFiltersAndPagesInTheDatabase(t *testing.T) {
 	}
 }
 
+func TestTheDiffSaysHowManyOrdersThereAreInAll(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.open(screen.Diff, "simular-2026-10-14")
+	r.sees("1/4,812")
+	r.press("c")
+	r.advance(time.Second)
+	r.sees("Changed orders", "1/4,558")
+	r.press("G")
+	r.advance(time.Second)
+	r.sees("more above and below, 4,558 in all")
+	r.press("/", `"P-10"`, "enter") // of a prefix nobody counted them
+	r.advance(time.Second)
+	r.seesNot("4,558 in all", "/4,558")
+}
+
 func TestExport(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.open(screen.Diff, "simular-2026-10-14")

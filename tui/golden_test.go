@@ -70,7 +70,11 @@ var scenes = []scene{
 
 func TestGolden(t *testing.T) {
 	for _, language := range []string{"en", "pt"} {
-		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		sizes := [][2]int{{80, 24}, {120, 40}}
+		if language == "en" {
+			sizes = append(sizes, [2]int{200, 50})
+		}
+		for _, size := range sizes {
 			for _, s := range scenes {
 				t.Run(fmt.Sprintf("%s-%dx%d-%s", s.name, size[0], size[1], language), func(t *testing.T) {
 					r := newRig(t, rigOptions{Options: Options{Language: language}, w: size[0], h: size[1]})

@@ -53,6 +53,14 @@ func TestDecideBringsTheNextItem(t *testing.T) {
 	r.sees("▌ ev-1044", "/41")
 }
 
+func TestTheDialogShowsWhatIsDecided(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.open(screen.Review, "")
+	r.advance(time.Second)
+	r.press("r")
+	r.sees(`"ev-1042:notificar-vendedor"`, "the call left and no answer came", `{"pedidoId":"P-1042","valorCentavos":4713`)
+}
+
 func TestDecideInTheDetailShowsTheNextDetail(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.open(screen.Review, "")

@@ -73,6 +73,17 @@ func TestACommandDoesAllThatTheDashboardDoes(t *testing.T) {
 	}
 }
 
+// TestEveryOccurrenceIsExplained: a reviewer reads in words what happened to an effect.
+func TestEveryOccurrenceIsExplained(t *testing.T) {
+	for _, kind := range []string{
+		ledger.LogNotSent, ledger.LogDoubt, ledger.LogRefused, ledger.LogLate, ledger.LogSwept, ledger.LogLookUp, ledger.LogRefusedDecision,
+	} {
+		if words := text.Occurrences[kind]; words[text.English] == "" || words[text.Portuguese] == "" {
+			t.Errorf("%s is not explained", kind)
+		}
+	}
+}
+
 // TestEveryReasonIsExplained: a reviewer reads in words why an effect is uncertain.
 func TestEveryReasonIsExplained(t *testing.T) {
 	for _, reason := range []string{

@@ -45,7 +45,7 @@ func newReplayApprove(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&newID, "id", "", "name of the apply (default: the simulation's with -aplicar)")
+	c.Flags().StringVar(&newID, "id", "", "name of the apply (default: the simulation's, with aplicar- in place of simular-)")
 	c.Flags().BoolVar(&dry, "dry-run", false, "print what would happen and queue nothing")
 	return c
 }

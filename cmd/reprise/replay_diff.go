@@ -59,8 +59,8 @@ func newReplayDiff(a *app) *cobra.Command {
 					return err
 				}
 			}
-			fmt.Fprintf(w, "changed %s orders, from %s to %s cents; new %s orders, %s cents; unchanged %s\n",
-				humanize.Comma(t.Changed), t.ChangedBefore, t.ChangedAfter, humanize.Comma(t.New), t.NewAfter, humanize.Comma(t.Same))
+			fmt.Fprintf(w, "changed %s orders, from %s to %s cents; new %s orders, %s cents; unchanged %s; told otherwise %s\n",
+				humanize.Comma(t.Changed), t.ChangedBefore, t.ChangedAfter, humanize.Comma(t.New), t.NewAfter, humanize.Comma(t.Same), humanize.Comma(t.Told))
 			return nil
 		},
 	}

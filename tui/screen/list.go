@@ -73,9 +73,10 @@ func ScrollText(k *keys.Map, msg tea.KeyMsg, p *pager.Pager) bool {
 	return true
 }
 
-// Place says where in a list the selection is. A number is said only of what is known: a list of which a part is
-// in memory has no row numbers.
-func Place(e *Env, index, n int, w Window) string {
+// Place says where in a list the selection is, and how many rows there are in all; total is 0 where that is not known.
+// A number is said only of what is known: a list of which a part is in memory has no row numbers.
+func Place(e *Env, index, n int, total int64, w Window) string {
+	all := e.Int(max(total, int64(n)))
 	switch {
 	case w.Moving():
 		return e.S(text.Loading)
@@ -83,8 +84,13 @@ func Place(e *Env, index, n int, w Window) string {
 		return ""
 	case w.AtStart() && w.AtEnd():
 		return e.Int(int64(index+1)) + "/" + e.Int(int64(n))
+	case w.AtStart() && total > 0:
+		return e.Int(int64(index+1)) + "/" + all
 	case w.AtStart():
 		return e.Int(int64(index+1)) + "/" + e.Int(int64(n)) + "+"
+	}
+	if total > 0 {
+		return e.S(text.PlaceMoreOf, all)
 	}
 	return e.S(text.PlaceMore)
 }

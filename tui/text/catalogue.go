@@ -9,9 +9,10 @@ var (
 	ScreenSchedule = M{"Schedule", "Agenda"}
 	ScreenFailures = M{"Failures", "Falhas"}
 
-	Loading   = M{"loading…", "carregando…"}
-	PlaceMore = M{"more above and below", "há mais acima e abaixo"}
-	Since     = M{"since %s", "desde %s"}
+	Loading     = M{"loading…", "carregando…"}
+	PlaceMore   = M{"more above and below", "há mais acima e abaixo"}
+	PlaceMoreOf = M{"more above and below, %s in all", "há mais acima e abaixo, %s ao todo"}
+	Since       = M{"since %s", "desde %s"}
 
 	NoReplayChosen = M{"No replay chosen: pick one on screen 1 and press enter.", "Nenhum replay escolhido: escolha um na tela 1 e tecle enter."}
 	NoSuchReplay   = M{"There is no replay %s.", "Não existe o replay %s."}
@@ -96,16 +97,16 @@ var (
 	// Labels of facts.
 	LabelScope       = M{"scope", "escopo"}
 	LabelUTC         = M{"UTC", "UTC"}
-	LabelState       = M{"state", "estado"}
 	LabelEvents      = M{"events", "eventos"}
 	LabelPositions   = M{"positions", "posições"}
 	LabelFirst       = M{"first", "primeiro"}
 	LabelLast        = M{"last", "último"}
-	LabelPartitions  = M{"partitions", "partições"}
 	LabelLimit       = M{"limit", "limite"}
 	LabelEffect      = M{"effect", "efeito"}
 	LabelSending     = M{"sending", "envio"}
 	LabelRequestedBy = M{"requested by", "pedido por"}
+	LabelChanges     = M{"changes", "mudanças"}
+	LabelContent     = M{"content", "conteúdo"}
 	LabelApprovedBy  = M{"approved by", "aprovado por"}
 	LabelSimulation  = M{"simulation", "simulação"}
 	LabelCut         = M{"cut into", "dividido em"}

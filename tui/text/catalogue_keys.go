@@ -36,7 +36,7 @@ var (
 
 	KeySort    = M{"sort", "ordenar"}
 	KeyReverse = M{"reverse", "inverter"}
-	KeyShow    = M{"all, changed, new", "todos, alterados, novos"}
+	KeyShow    = M{"changed, new", "alterados, novos"}
 	KeyHistory = M{"history", "histórico"}
 	KeyTold    = M{"told otherwise", "outro valor"}
 	KeyExport  = M{"export", "exportar"}

@@ -18,6 +18,8 @@ var (
 	HistoryEmpty = M{"The archive holds no event of this order.", "O arquivo não tem evento deste pedido."}
 	ToldTitle    = M{"Told otherwise", "Avisados com outro valor"}
 	ToldWhat     = M{"What went out under these keys is not what would go out now. Nothing is sent again under them; a correction needs a kind of effect of its own.", "O que saiu sob estas chaves não é o que sairia agora. Nada é reenviado sob elas; uma correção precisa de um tipo de efeito próprio."}
+	ToldSent     = M{"Went out", "Saiu"}
+	ToldWould    = M{"Would go out", "Sairia"}
 	ToldEmpty    = M{"Nobody was told another value.", "Ninguém foi avisado com outro valor."}
 
 	ExportTitle     = M{"Export the diff of %s", "Exportar as diferenças de %s"}
@@ -111,6 +113,17 @@ var Reasons = map[string]M{
 	"conteudo-difere":         {"something else would be sent than may have gone out", "seria enviado algo diferente do que pode ter saído"},
 	"consulta-nao-encontrado": {"the provider was asked and does not know the key", "o provedor foi consultado e não conhece a chave"},
 	"nao-enviado":             {"nothing left in that attempt", "nada saiu nessa tentativa"},
+}
+
+// Occurrences says in words what happened to an effect.
+var Occurrences = map[string]M{
+	"nao-enviado":      {"not sent", "não enviado"},
+	"falha-ambigua":    {"in doubt", "na dúvida"},
+	"recusado":         {"refused", "recusado"},
+	"resposta-tardia":  {"late answer", "resposta tardia"},
+	"varredura":        {"swept", "varrido"},
+	"consulta":         {"looked up", "consultado"},
+	"decisao-recusada": {"decision refused", "decisão recusada"},
 }
 
 // ReasonStatus explains reasons of the form "resposta-503".

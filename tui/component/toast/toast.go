@@ -2,6 +2,7 @@
 package toast
 
 import (
+	"slices"
 	"time"
 
 	"reprise.dev/reprise/tui/layout"
@@ -34,13 +35,14 @@ type entry struct {
 // Stack holds the messages that are shown now.
 type Stack struct{ entries []entry }
 
-// Add shows a message; bad news stays longer.
+// Add shows a message; bad news stays longer. What was said for the meantime, an Info, gives way to what comes next.
 func (s *Stack) Add(m Message, now time.Time) {
 	const most = 3
 	life := 5 * time.Second
 	if m.Kind == Bad || m.Kind == Warn {
 		life = 12 * time.Second
 	}
+	s.entries = slices.DeleteFunc(s.entries, func(e entry) bool { return e.Kind == Info })
 	s.entries = append(s.entries, entry{m, now.Add(life)})
 	if len(s.entries) > most {
 		s.entries = s.entries[len(s.entries)-most:]

@@ -26,10 +26,20 @@ func TestToastsComeAndGo(t *testing.T) {
 		t.Fatal("still there")
 	}
 	for range 10 {
-		s.Add(Message{Info, "x"}, now)
+		s.Add(Message{Good, "x"}, now)
 	}
 	if len(s.entries) != 3 {
 		t.Fatal(len(s.entries))
+	}
+}
+
+func TestWhatWasSaidForTheMeantimeGivesWay(t *testing.T) {
+	var s Stack
+	s.Add(Message{Warn, "slow"}, time.Unix(0, 0))
+	s.Add(Message{Info, "marking…"}, time.Unix(0, 0))
+	s.Add(Message{Info, "25 marked"}, time.Unix(0, 0))
+	if len(s.entries) != 2 || s.entries[0].Text != "slow" || s.entries[1].Text != "25 marked" {
+		t.Fatalf("%+v", s.entries)
 	}
 }
 

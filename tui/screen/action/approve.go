@@ -70,30 +70,30 @@ func approval(e *screen.Env, a Approver, id string, p batch.ApprovalPreview) *fo
 	}, e.Theme, e.Printer, e.Keys)
 }
 
+// approvalBody says first what goes out, to whom and when: on a small screen the rest is a page away.
 func approvalBody(e *screen.Env, p batch.ApprovalPreview, w int) layout.Block {
 	s := p.Simulation
 	body := e.Paragraph(e.S(text.ApproveWhat, text.Clean(p.NewID)), e.Theme.Text, w)
 	for _, d := range p.Drift {
 		body = append(body, e.Paragraph(e.Theme.Warning+" "+text.CleanLine(d), e.Theme.Warn, w)...)
 	}
-	body = append(body, "")
-	f := e.Facts().
-		Add(text.LabelScope, e.Scope(s.Scope)).
-		Add(text.LabelUTC, e.ScopeUTC(s.Scope)).
-		Add(text.LabelState, e.S(text.ApproveTotals, e.Int(p.Totals.Changed), e.BigMoney(p.Totals.ChangedBefore), e.BigMoney(p.Totals.ChangedAfter), e.Int(p.Totals.New))).
-		Add(text.LabelRequestedBy, text.Clean(p.RequestedBy))
+	body = append(body, e.Section(e.S(text.SectionEffects), "", w))
+	body = append(body, e.Effects(p.Effects, true, w)...)
+	body = append(body, rules(e, p.Rules, w)...)
 	when := e.S(text.ApproveAtOnce)
 	if p.Hours != "" {
 		when = e.S(text.ApproveHours, text.Clean(p.Hours))
 	}
-	f.Add(text.LabelSending, when)
+	f := e.Facts().
+		Add(text.LabelSending, when)
 	if s.Limits.Effects > 0 {
 		f.Add(text.LabelLimit, e.N(text.LimitEffects, s.Limits.Effects))
 	}
-	body = append(body, f.Block(w)...)
-	body = append(body, "", e.Section(e.S(text.SectionEffects), "", w))
-	body = append(body, e.Effects(p.Effects, true, w)...)
-	return append(body, rules(e, p.Rules, w)...)
+	f.Add(text.LabelChanges, e.S(text.ApproveTotals, e.Int(p.Totals.Changed), e.BigMoney(p.Totals.ChangedBefore), e.BigMoney(p.Totals.ChangedAfter), e.Int(p.Totals.New))).
+		Add(text.LabelScope, e.Scope(s.Scope)).
+		Add(text.LabelUTC, e.ScopeUTC(s.Scope)).
+		Add(text.LabelRequestedBy, text.Clean(p.RequestedBy))
+	return append(append(body, ""), f.Block(w)...)
 }
 
 // rules says, per kind of effect, what will be done with it and to whom it goes.

@@ -139,7 +139,7 @@ func previewBody(e *screen.Env, p batch.Preview, w int) layout.Block {
 		f.Add(text.LabelPositions, e.Int(p.First)+" "+e.Theme.Right+" "+e.Int(p.Last))
 		f.Add(text.LabelFirst, e.TimeOr(p.FirstAt)).Add(text.LabelLast, e.TimeOr(p.LastAt))
 	}
-	f.Add(text.LabelPartitions, e.Int(int64(p.Request.Partitions)))
+	f.Add(text.LabelCut, e.N(text.CountPartitions, int64(p.Request.Partitions))+" "+e.Theme.Dot+" "+e.S(text.CountPriority, p.Request.Priority))
 	if p.Request.Limits.Effects > 0 {
 		f.Add(text.LabelLimit, e.N(text.LimitEffects, p.Request.Limits.Effects))
 	}

@@ -41,7 +41,7 @@ func Revert(e *screen.Env, c Controller, r batch.Replay) tea.Cmd {
 			if s := r.Summary; s != nil {
 				body = append(body, "")
 				body = append(body, e.Facts().
-					Add(text.LabelState, e.S(text.AccountOrders, e.Int(s.Orders), e.Int(s.Changed))).Block(w)...)
+					Add(text.LabelChanges, e.S(text.AccountOrders, e.Int(s.Orders), e.Int(s.Changed))).Block(w)...)
 				body = append(body, e.Effects(s.Effects, false, w)...)
 			}
 			return body

@@ -103,25 +103,26 @@ func (d *told) key(msg tea.KeyMsg) tea.Cmd {
 	return cmd
 }
 
-func (d *told) view(w, h int) layout.Block {
+// view draws the list, and both contents of the selected effect below it; total is 0 while it is not known.
+func (d *told) view(w, h int, total int64) layout.Block {
 	e := d.env
 	t := e.Theme
-	out := layout.Block{e.Section(e.S(text.ToldTitle), screen.Place(e, d.table.Index(), d.Len(), d.list), w)}
+	out := layout.Block{e.Section(e.S(text.ToldTitle), screen.Place(e, d.table.Index(), d.Len(), total, d.list), w)}
 	out = append(out, e.Paragraph(e.S(text.ToldWhat), t.Muted, w)...)
 	if !d.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+t.Muted.Render(e.S(text.Loading))), w, h)
 	}
 	below := 0
 	v, ok := d.selected()
-	if ok && h >= 14 {
-		below = (h - len(out)) / 2
+	half := (w - 2) / 2
+	left := append(layout.Block{e.Section(e.S(text.ToldSent), "", half)}, e.JSON([]byte(v.Sent), half)...)
+	right := append(layout.Block{e.Section(e.S(text.ToldWould), "", w-half-2)}, e.JSON([]byte(v.WouldSend), w-half-2)...)
+	if ok && h >= 14 { // what the contents need, but the list keeps its half
+		below = min(max(len(left), len(right)), (h-len(out))/2)
 	}
 	out = append(out, d.table.View(d, w, max(h-len(out)-below, 2), true)...)
 	if below == 0 {
 		return layout.Fit(out, w, h)
 	}
-	half := (w - 2) / 2
-	left := append(layout.Block{e.Section(e.S(text.ColSent), "", half)}, e.JSON([]byte(v.Sent), half)...)
-	right := append(layout.Block{e.Section(e.S(text.ColWouldSend), "", w-half-2)}, e.JSON([]byte(v.WouldSend), w-half-2)...)
 	return append(out, layout.Beside("  ", layout.Fit(left, half, below), layout.Fit(right, w-half-2, below))...)
 }

@@ -62,7 +62,7 @@ func (m *Model) View(w, h int) layout.Block {
 	case m.history != nil:
 		return m.history.view(w, h)
 	case m.told != nil:
-		return m.told.view(w, h)
+		return m.told.view(w, h, m.totals.Value.Told)
 	}
 	if w >= 130 {
 		side := min(w/3, 60)
@@ -81,11 +81,20 @@ func (m *Model) listBlock(w, h int) layout.Block {
 	if m.prefix != "" {
 		title += " /" + text.Clean(m.prefix)
 	}
-	out := layout.Block{e.Section(title, screen.Place(e, m.table.Index(), rows{m}.Len(), m.list), w)}
+	out := layout.Block{e.Section(title, screen.Place(e, m.table.Index(), rows{m}.Len(), m.total(), m.list), w)}
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+e.Theme.Muted.Render(e.S(text.Loading))), w, h)
 	}
 	return append(out, m.table.View(rows{m}, w, h-1, true)...)
+}
+
+// total is how many orders the list holds; 0 while that is not known, as of those that a prefix leaves.
+func (m *Model) total() int64 {
+	if !m.totals.Loaded || m.prefix != "" {
+		return 0
+	}
+	s := m.totals.Value
+	return []int64{s.Changed + s.New + s.Same, s.Changed, s.New}[m.show]
 }
 
 // totalLines sums up the diff, new orders apart from changed ones.
@@ -106,6 +115,9 @@ func (m *Model) totalLines(w int) layout.Block {
 		fresh += t.Info.Render(e.BigMoney(s.NewAfter))
 	}
 	same := t.Muted.Render(e.Int(s.Same) + " " + e.S(text.DiffSameWord))
+	if s.Told > 0 {
+		same = t.Warn.Render(t.Partial+" "+e.Int(s.Told)+" "+e.S(text.EffectDiffers)) + "  " + same
+	}
 	if w < 70 {
 		return layout.Block{text.Truncate(changed, w), text.Truncate(fresh, w), text.Truncate(same, w)}
 	}
@@ -154,6 +166,10 @@ func (m *Model) panel(w, h int) layout.Block {
 	}
 	s := m.totals.Value
 	delta, style := m.difference()
+	told := t.Muted
+	if s.Told > 0 {
+		told = t.Warn
+	}
 	out = append(out, e.Facts().
 		Add(text.DiffChangedWord, e.Int(s.Changed), t.Bold).
 		Add(text.ColBefore, e.BigMoney(s.ChangedBefore)).
@@ -161,7 +177,8 @@ func (m *Model) panel(w, h int) layout.Block {
 		Add(text.ColDelta, delta, style).
 		Add(text.DiffNewWord, e.Int(s.New), t.Bold).
 		Add(text.DiffNewTotal, e.BigMoney(s.NewAfter), t.Info).
-		Add(text.DiffSameWord, e.Int(s.Same), t.Muted).Block(w)...)
+		Add(text.DiffSameWord, e.Int(s.Same), t.Muted).
+		Add(text.EffectDiffers, e.Int(s.Told), told).Block(w)...)
 	if len(s.Histogram) == 0 {
 		return out
 	}

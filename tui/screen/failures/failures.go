@@ -204,7 +204,7 @@ func (m *Model) View(w, h int) layout.Block {
 	if m.open {
 		return m.detail(w, h)
 	}
-	out := layout.Block{e.Section(e.S(text.FailuresTitle, text.Clean(m.id)), screen.Place(e, m.table.Index(), rows{m}.Len(), m.list), w)}
+	out := layout.Block{e.Section(e.S(text.FailuresTitle, text.Clean(m.id)), screen.Place(e, m.table.Index(), rows{m}.Len(), 0, m.list), w)}
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+t.Muted.Render(e.S(text.Loading))), w, h)
 	}

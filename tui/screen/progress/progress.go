@@ -24,6 +24,7 @@ type Source interface {
 	Progress(ctx context.Context, id string) (batch.Progress, error)
 	action.Controller
 	action.Approver
+	action.Queuer
 }
 
 // Model is the screen.
@@ -114,7 +115,7 @@ func (m *Model) Keys() []key.Binding {
 	if r.Mode == batch.Simulate && (r.State == batch.Done || r.State == batch.Partial) {
 		keys = append(keys, k.Approve)
 	}
-	keys = append(keys, k.View, k.ToDiff, k.ToFailures)
+	keys = append(keys, k.View, k.ToDiff, k.ToFailures, k.New)
 	if action.CanRevert(r) {
 		keys = append(keys, k.Revert)
 	}
@@ -146,6 +147,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	k, r := m.env.Keys, m.feed.Value.Replay
 	switch {
+	case key.Matches(msg, k.New):
+		return action.Queue(m.env, m.source)
 	case !m.feed.Loaded || m.feed.Value.missing:
 		return nil
 	case key.Matches(msg, k.Pause):

@@ -30,10 +30,11 @@ func (m *Model) View(w, h int) layout.Block {
 		out = append(out, e.Section(e.S(text.SectionPartitions), m.legend(), w))
 		return layout.Fit(append(out, m.table.View(rows{m}, w, max(h-len(out), 2), true)...), w, h)
 	}
-	wide := w >= 130
 	effects := m.effects(w)
 	room := h - len(out) - len(effects)
-	if wide {
+	s := m.feed.Value.Replay.State
+	moves := active(s) || s == batch.Paused // what is over needs no hosts
+	if w >= 130 && moves {
 		side := w * 2 / 5
 		hosts := m.hosts(side)
 		left := m.partitions(w-side-2, max(min(room, max(len(hosts), 8)), 4))
@@ -43,7 +44,7 @@ func (m *Model) View(w, h int) layout.Block {
 		return m.fill(append(out, m.account(w)...), w, h)
 	}
 	var hosts layout.Block
-	if s := m.feed.Value.Replay.State; active(s) || s == batch.Paused {
+	if moves {
 		hosts = m.hosts(w)
 	}
 	out = append(out, m.partitions(w, max(min(room-len(hosts), 8), 5))...)

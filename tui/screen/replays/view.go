@@ -85,7 +85,7 @@ func (m *Model) share(r batch.Replay) string {
 func (m *Model) View(w, h int) layout.Block {
 	e := m.env
 	if w >= 150 {
-		side := min(w*2/5, 76)
+		side := min(w/3, 76)
 		left := m.listBlock(w-side-2, h)
 		right := layout.Fit(m.detail(side), side, h)
 		return layout.Beside("  ", left, right)
@@ -108,7 +108,7 @@ func (m *Model) listBlock(w, h int) layout.Block {
 	if m.filter != "" {
 		title += " /" + text.Clean(m.filter)
 	}
-	out := layout.Block{e.Section(title, screen.Place(e, m.table.Index(), m.Len(), m.list), w)}
+	out := layout.Block{e.Section(title, screen.Place(e, m.table.Index(), m.Len(), 0, m.list), w)}
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+e.Theme.Muted.Render(e.S(text.Loading))), w, h)
 	}

@@ -69,7 +69,8 @@ func (m *Model) decision(v ledger.Verdict, mk mark) form.Spec {
 	spec := form.Spec{
 		Title: e.S(w.title),
 		Body: func(_ form.Values, width int) layout.Block {
-			body := e.Facts().Add(text.LabelEffect, screen.Quote(mk.Key), e.Theme.Bold).Add(text.ColReason, text.Clean(mk.Reason)).Block(width)
+			body := e.Facts().Add(text.LabelEffect, screen.Quote(mk.Key), e.Theme.Bold).Add(text.ColReason, text.Clean(mk.Reason)+m.reason(mk.Reason)).
+				Add(text.LabelContent, m.content(mk.Key)).Block(width)
 			for _, warning := range e.Warnings(mk.Key) {
 				body = append(body, e.Paragraph(e.Theme.Warning+" "+warning, e.Theme.Warn, width)...)
 			}
@@ -105,6 +106,20 @@ func (m *Model) decision(v ledger.Verdict, mk mark) form.Spec {
 		spec.Fields = append(spec.Fields, forceField(e))
 	}
 	return spec
+}
+
+// content is what was to be sent under a key, in a few lines; "" while it is not known.
+func (m *Model) content(key string) string {
+	const most = 240
+	v := m.evidence.Value
+	if v.Effect.Key != key {
+		return ""
+	}
+	content := text.CleanLine(string(v.Effect.Content[:min(len(v.Effect.Content), most)]))
+	if len(v.Effect.Content) > most {
+		content += "… (" + m.env.Bytes(len(v.Effect.Content)) + ")"
+	}
+	return content
 }
 
 // record makes a decision. If that fails, the row is read again, because a lost answer may hide a decision that

@@ -63,12 +63,13 @@ func (m *Model) View(w, h int) layout.Block {
 func (m *Model) queueBlock(w, h int, focused bool) layout.Block {
 	e := m.env
 	title := e.S(text.ReviewTitle) + m.by.words()
-	remark := screen.Place(e, m.table.Index(), len(m.shown), m.list)
+	counts := m.narrowed()
+	remark := screen.Place(e, m.table.Index(), len(m.shown), counts.total, m.list)
 	if n := m.marks.len(); n > 0 {
 		remark = e.N(text.MarkedCount, int64(n)) + "  " + remark
 	}
 	out := layout.Block{e.FocusedSection(title, remark, w, focused && m.wide())}
-	out = append(out, m.tally(w)...)
+	out = append(out, m.tally(counts, w)...)
 	if b := m.bulk; b != nil {
 		done := int64(b.total - len(b.todo))
 		label := " " + e.S(text.BulkProgress, e.Int(done), e.Int(int64(b.total)))
@@ -80,39 +81,49 @@ func (m *Model) queueBlock(w, h int, focused bool) layout.Block {
 	return layout.Fit(append(out, m.table.View(rows{m}, w, max(h-len(out), 2), focused)...), w, h)
 }
 
-// tally counts what the filters show, by reason.
-func (m *Model) tally(w int) layout.Block {
-	e := m.env
-	t := e.Theme
+// tally is what the filters show.
+type tally struct {
+	total    int64
+	reasons  []string
+	byReason map[string]int64
+	oldest   time.Time
+}
+
+// narrowed counts what the filters show.
+func (m *Model) narrowed() tally {
+	n := tally{byReason: map[string]int64{}}
 	if !m.counts.Loaded {
-		return nil
+		return n
 	}
-	var total int64
-	byReason := map[string]int64{}
-	var reasons []string
-	var oldest time.Time
 	for _, c := range m.counts.Value {
 		if m.by.kind != "" && c.Kind != m.by.kind || m.by.reason != "" && c.Reason != m.by.reason {
 			continue
 		}
-		total += c.Effects
-		if byReason[c.Reason] == 0 {
-			reasons = append(reasons, c.Reason)
+		n.total += c.Effects
+		if n.byReason[c.Reason] == 0 {
+			n.reasons = append(n.reasons, c.Reason)
 		}
-		byReason[c.Reason] += c.Effects
-		if oldest.IsZero() || c.Oldest.Before(oldest) {
-			oldest = c.Oldest
+		n.byReason[c.Reason] += c.Effects
+		if n.oldest.IsZero() || c.Oldest.Before(n.oldest) {
+			n.oldest = c.Oldest
 		}
 	}
-	if total == 0 {
+	return n
+}
+
+// tally says how many effects the filters show, by reason.
+func (m *Model) tally(n tally, w int) layout.Block {
+	e := m.env
+	t := e.Theme
+	if n.total == 0 {
 		return nil
 	}
-	parts := make([]string, len(reasons))
-	for i, reason := range reasons {
-		parts[i] = e.Int(byReason[reason]) + " " + text.Clean(reason)
+	parts := make([]string, len(n.reasons))
+	for i, reason := range n.reasons {
+		parts[i] = e.Int(n.byReason[reason]) + " " + text.Clean(reason)
 	}
-	line := t.Bold.Render(e.N(text.ReviewCount, total)) + t.Muted.Render("  "+strings.Join(parts, " "+t.Dot+" "))
-	return layout.Block{layout.Ends(line, t.Muted.Render("  "+e.S(text.ReviewOldest, e.Ago(oldest))), w)}
+	line := t.Bold.Render(e.N(text.ReviewCount, n.total)) + t.Muted.Render("  "+strings.Join(parts, " "+t.Dot+" "))
+	return layout.Block{layout.Ends(line, t.Muted.Render("  "+e.S(text.ReviewOldest, e.Ago(n.oldest))), w)}
 }
 
 func (m *Model) detailBlock(w, h int, focused bool) layout.Block {
@@ -217,7 +228,7 @@ func (m *Model) occurrences(list []ledger.Occurrence, w int) layout.Block {
 	e, t := m.env, m.env.Theme
 	var out layout.Block
 	for _, o := range list {
-		out = append(out, text.Truncate(t.Muted.Render(e.Time(o.At)+"  ")+t.Warn.Render(text.Clean(o.Kind))+t.Muted.Render("  "+text.Clean(o.Execution)), w))
+		out = append(out, text.Truncate(t.Muted.Render(e.Time(o.At)+"  ")+t.Warn.Render(m.occurrence(o.Kind))+t.Muted.Render("  "+text.Clean(o.Execution)), w))
 		out = append(out, e.Indented(text.CleanLine(excerpt(o.Text)), t.Text, w)...)
 		if len(o.Answer) > 0 {
 			for _, line := range e.JSON(o.Answer, w-2) {

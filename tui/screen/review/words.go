@@ -20,6 +20,14 @@ func (m *Model) policy(p ledger.OnFailure) string {
 	return text.Clean(string(p))
 }
 
+// occurrence says what happened in words, if it is one that is known here.
+func (m *Model) occurrence(kind string) string {
+	if words, ok := text.Occurrences[kind]; ok {
+		return m.env.S(words)
+	}
+	return text.Clean(kind)
+}
+
 // reason explains a machine-readable reason, if it is one that is known here.
 func (m *Model) reason(r string) string {
 	if explained, ok := text.Reasons[r]; ok {

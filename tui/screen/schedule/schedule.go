@@ -47,7 +47,7 @@ func New(env *screen.Env, source Source) *Model {
 	m.next = feed.New(env.Ctx, func(context.Context) ([]batch.NextFiring, error) { return source.NextFirings(), nil })
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.FiringsEmpty), Columns: []table.Column{
 		{Title: env.S(text.ColSlot), Width: 19},
-		{Title: env.S(text.ColTask), Width: 16, Grow: 1, Max: 28},
+		{Title: env.S(text.ColTask), Width: 12, Grow: 1, Max: 28},
 		{Title: env.S(text.ColState), Width: 12},
 		{Title: env.S(text.ColTook), Width: 8, Right: true, Keep: 1},
 		{Title: env.S(text.ColLate), Width: 8, Right: true, Keep: 3},
