@@ -86,7 +86,17 @@ func (b *bench) client(c provider.Config) *provider.Provider {
 
 func (b *bench) hostOf(providers map[string]batch.Provider) *batch.Engine {
 	b.t.Helper()
-	log := slog.New(slog.NewTextHandler(b.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return b.hostWith(providers, slog.New(slog.NewTextHandler(b.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})))
+}
+
+// hostLogging is a host whose log the test reads.
+func (b *bench) hostLogging(log *slog.Logger) *batch.Engine {
+	b.t.Helper()
+	return b.hostWith(map[string]batch.Provider{"p": b.client(b.config)}, log)
+}
+
+func (b *bench) hostWith(providers map[string]batch.Provider, log *slog.Logger) *batch.Engine {
+	b.t.Helper()
 	o := b.ledger
 	o.Logger = log
 	l := ledger.New(b.pool, o)
