@@ -89,7 +89,7 @@ $$;
 -- +goose StatementEnd
 create trigger efeito_aplicado_tardia before update on efeito_aplicado for each row
     when (old.estado = 'concluido' and new.estado <> 'concluido'
-          or old.estado = 'reservado' and old.dono is not null and new.estado = 'incerto' and new.motivo is null)
+          or old.dono is not null and new.estado = 'incerto' and new.motivo is null)
     execute function efeito_aplicado_tardia();
 
 -- It deletes a reservation to release it. Its own rows it may delete; on a row that Reprise owns the delete
