@@ -21,10 +21,12 @@ type fleet struct {
 	provider    *faultprovider.Server
 	hosts       int
 	signal      syscall.Signal // to the first, when a third of the effects came; 0: none
+	joins       bool           // one more starts when a third of the effects came
 	first, last int
 
 	mu         sync.Mutex
 	began, end time.Time
+	thirds     [2]time.Time // when the first and the second third of the requests had come
 	requests   int
 	third      chan struct{}
 	processes  []*exec.Cmd
@@ -61,6 +63,11 @@ func (f *fleet) run(ctx context.Context) (got result, err error) {
 			return got, err
 		}
 	}
+	if f.joins {
+		if err := f.reinforce(ctx); err != nil {
+			return got, err
+		}
+	}
 	if err := f.until(ctx, `select estado in ('concluido', 'parcial') from reprocessamento where id = $1`, id); err != nil {
 		return got, err
 	}
@@ -72,6 +79,9 @@ func (f *fleet) run(ctx context.Context) (got result, err error) {
 	defer f.mu.Unlock()
 	got.Took = f.end.Sub(f.began)
 	got.Rate = float64(got.Keys) / got.Took.Seconds()
+	if f.joins {
+		got.Joined = float64(f.thirds[0].Sub(f.began)) / float64(f.end.Sub(f.thirds[1]))
+	}
 	return got, err
 }
 
@@ -83,8 +93,12 @@ func (f *fleet) count(string) {
 	if f.requests++; f.requests == 1 {
 		f.began = f.end
 	}
-	if f.requests == (f.last-f.first+1)/3 {
+	switch third := (f.last - f.first + 1) / 3; f.requests {
+	case third:
+		f.thirds[0] = f.end
 		close(f.third)
+	case 2 * third:
+		f.thirds[1] = f.end
 	}
 }
 
@@ -149,6 +163,16 @@ const takenSQL = `
 	select bool_and(c.concluida or c.epoca > h.epoca and coalesce(c.dono, '') not like '%:' || $4::int || ':%')
 	from reprocessamento_checkpoint c join unnest($2::int[], $3::bigint[]) h (particao, epoca) using (particao)
 	where c.execucao_id = $1`
+
+// reinforce starts one more host in the middle.
+func (f *fleet) reinforce(ctx context.Context) error {
+	select {
+	case <-f.third:
+		return f.start(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // loseOne sends the signal and waits until others have what that host had.
 func (f *fleet) loseOne(ctx context.Context, id string, got *result) error {

@@ -1,5 +1,5 @@
 // Command hosts measures how several runners share one replay: how they add up, and what it costs when one of them is
-// killed or terminated in the middle. Its provider takes a while for each call, and each runner may have only so many
+// killed, terminated or added in the middle. Its provider takes a while for each call, and each runner may have only so many
 // calls in flight, so that the runners add up even where all of them share the processors.
 package main
 
@@ -32,7 +32,8 @@ type result struct {
 	Effects    int64         `json:"effects"`
 	Took       time.Duration `json:"took_ns"` // from the provider's first request to its last
 	Rate       float64       `json:"per_second"`
-	Ratio      float64       `json:"ratio"` // to one host
+	Ratio      float64       `json:"ratio"`            // to one host
+	Joined     float64       `json:"joined,omitempty"` // how much faster its last third was than its first, before another host came
 	Keys       int64         `json:"keys"`
 	Deliveries int64         `json:"deliveries"`
 	Twice      int64         `json:"keys_delivered_twice"`
@@ -71,7 +72,7 @@ func measure(ctx context.Context, binary string, events int) ([]result, error) {
 	}
 	var results []result
 	for i, fleet := range []*fleet{
-		{hosts: 1}, {hosts: 2}, {hosts: 3}, {hosts: 2, signal: syscall.SIGKILL}, {hosts: 3, signal: syscall.SIGKILL}, {hosts: 3, signal: syscall.SIGTERM},
+		{hosts: 1}, {hosts: 2}, {hosts: 3}, {hosts: 1, joins: true}, {hosts: 2, signal: syscall.SIGKILL}, {hosts: 3, signal: syscall.SIGKILL}, {hosts: 3, signal: syscall.SIGTERM},
 	} {
 		fleet.rig, fleet.provider = r, provider
 		fleet.first, fleet.last = i*events+1, (i+1)*events
@@ -90,14 +91,17 @@ func measure(ctx context.Context, binary string, events int) ([]result, error) {
 
 func print(w io.Writer, results []result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "hosts\tone gets\teffects\tseconds\tper second\tratio\tkeys\tdeliveries\ttwice\tin doubt\tpartitions\tidle\tended in\t")
+	fmt.Fprintln(t, "hosts\tin the middle\teffects\tseconds\tper second\tratio\tkeys\tdeliveries\ttwice\tin doubt\tspeeds up\tpartitions\tidle\tended in\t")
 	for _, r := range results {
-		signal, lost, idle, exit := "", "", "", ""
+		signal, joined, lost, idle, exit := "", "", "", "", ""
+		if r.Joined > 0 {
+			signal, joined = "one joins", fmt.Sprintf("%.2f", r.Joined)
+		}
 		if r.Signal != "" {
 			signal, lost, idle, exit = r.Signal, fmt.Sprint(r.Partitions), fmt.Sprintf("%.2f s", r.Idle.Seconds()), fmt.Sprintf("%.2f s", r.Exit.Seconds())
 		}
-		fmt.Fprintf(t, "%d\t%s\t%d\t%.2f\t%.0f\t%.2f\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t\n",
-			r.Hosts, signal, r.Effects, r.Took.Seconds(), r.Rate, r.Ratio, r.Keys, r.Deliveries, r.Twice, r.Doubt, lost, idle, exit)
+		fmt.Fprintf(t, "%d\t%s\t%d\t%.2f\t%.0f\t%.2f\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t\n",
+			r.Hosts, signal, r.Effects, r.Took.Seconds(), r.Rate, r.Ratio, r.Keys, r.Deliveries, r.Twice, r.Doubt, joined, lost, idle, exit)
 	}
 	return t.Flush()
 }
