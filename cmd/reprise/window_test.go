@@ -37,7 +37,7 @@ func TestTheWindowIsSaidBeforeItIsWorked(t *testing.T) {
 	}
 	want := []string{
 		"ORDER BEFORE AFTER DELTA VERSION NEW VERSION", "P-2 — -250 -250 - 1", "P-3 0 -250 -250 1 1",
-		"changed 1 orders, from 0 to -250 cents; new 1 orders, -250 cents; unchanged 0",
+		"changed 1 orders, from 0 to -250 cents; new 1 orders, -250 cents; unchanged 0; told otherwise 0",
 	}
 	if strings.Join(rows, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
