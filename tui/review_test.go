@@ -89,6 +89,17 @@ func TestAnotherReviewersDecisionAppearsAsSuch(t *testing.T) {
 	r.seesNot("ev-1043 ")
 }
 
+func TestOfASettledRowNothingIsSaidOfItsContent(t *testing.T) {
+	r := newRig(t, rigOptions{w: 120, h: 40})
+	r.open(screen.Review, "")
+	r.advance(time.Second)
+	r.sees("What was to be sent")
+	r.other("ev-1042:notificar-vendedor", ledger.Confirm)
+	r.advance(16 * time.Second)
+	r.sees("confirmed by revisor_b", "The event")
+	r.seesNot("What was to be sent")
+}
+
 func TestTheLoserOfARaceSeesWhoDecided(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.open(screen.Review, "")

@@ -182,8 +182,11 @@ func (m *Model) detail(it item, w int) layout.Block {
 func (m *Model) proof(v evidence, w int) layout.Block {
 	e := m.env
 	t := e.Theme
-	out := layout.Block{"", e.Section(e.S(text.SectionContent), e.Bytes(len(v.Effect.Content)), w)}
-	out = append(out, e.JSON(v.Effect.Content, w)...)
+	var out layout.Block
+	if v.Found { // what was settled meanwhile is not read any more: nothing is said of what is not known
+		out = append(out, "", e.Section(e.S(text.SectionContent), e.Bytes(len(v.Effect.Content)), w))
+		out = append(out, e.JSON(v.Effect.Content, w)...)
+	}
 
 	if answers := v.lookUps(); len(answers) > 0 {
 		out = append(out, "", e.Section(e.S(text.SectionLookUps), "", w))
