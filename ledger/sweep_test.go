@@ -272,3 +272,23 @@ func waitUntil(t testing.TB, cond func() bool) {
 		}
 	}
 }
+
+// Reserved by one statement, many rows have one version: each is judged by itself.
+func TestP3_RowsOfOneInstantAreJudgedApart(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	keep, release := effect("keep", ledger.Keep), effect("release", ledger.Release)
+	reserve(t, l, keep)
+	reserve(t, l, release)
+	execSQL(t, pool, `update efeito_aplicado set atualizado_em = now() - interval '1 hour'`)
+	report, retakable := sweep(t, l, keep.Policy)
+	if report.Uncertain[ledger.ReasonAbandoned] != 1 || len(retakable) != 1 || retakable[0].Key != release.Key() {
+		t.Errorf("report %+v, may be attempted again %+v", report, retakable)
+	}
+	if s := read(t, pool, keep.Key()); s.State != ledger.Uncertain {
+		t.Errorf("%+v", s)
+	}
+	if s := read(t, pool, release.Key()); s.State != ledger.Reserved {
+		t.Errorf("%+v", s)
+	}
+}
