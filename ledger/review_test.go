@@ -464,3 +464,25 @@ func TestP12_ATransactionWithAnOldSnapshotCannotDecide(t *testing.T) {
 		t.Error("decided")
 	}
 }
+
+// TestP12_AnEffectsHistoryIsItsOwn: decisions and occurrences of another effect are not shown with it.
+func TestP12_AnEffectsHistoryIsItsOwn(t *testing.T) {
+	t.Parallel()
+	l, _ := open(t, ledger.Options{})
+	for _, id := range []string{"ev-1", "ev-2"} {
+		e := effect(id, ledger.Keep)
+		if _, _, err := l.Doubt(t.Context(), reserve(t, l, e), errTimeout); err != nil {
+			t.Fatal(err)
+		}
+		decide(t, l, e.Key(), ledger.Confirm)
+	}
+	key := effect("ev-1", ledger.Keep).Key()
+	decisions, err := l.Decisions(t.Context(), key)
+	if err != nil || len(decisions) != 1 || decisions[0].Key != key {
+		t.Errorf("decisions %+v, %v", decisions, err)
+	}
+	occurrences, err := l.Occurrences(t.Context(), key)
+	if err != nil || len(occurrences) != 1 || occurrences[0].Key != key {
+		t.Errorf("occurrences %+v, %v", occurrences, err)
+	}
+}

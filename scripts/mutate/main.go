@@ -120,7 +120,7 @@ var likely = map[string]string{
 	"decide.go":    "TestP6|TestP11|TestP12|TestModel_Is|TestP4",
 	"chain.go":     "TestP12",
 	"lookup.go":    "Look-?Up",
-	"uncertain.go": "TestTheReviewQueue",
+	"uncertain.go": "TestTheReviewQueue|TestP12_AnEffects",
 	triggers:       "TheConsumer|TestP1|TestP4|TestP5|TestP12|TestReprise|TestEveryColumn",
 }
 
