@@ -165,3 +165,26 @@ func TestALookUpOfAnEffectThatIsNotToBeLookedUp(t *testing.T) {
 		}
 	}
 }
+
+// TestALookUpSettlesTheEffectThatWasAskedAbout, and none that happens to be of the same instant.
+func TestALookUpSettlesTheEffectThatWasAskedAbout(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	asked, other := effect("asked", ledger.Keep), effect("other", ledger.Keep)
+	for _, e := range []ledger.Effect{asked, other} {
+		if _, _, err := l.Doubt(t.Context(), reserve(t, l, e), errTimeout); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execSQL(t, pool, `update efeito_aplicado set atualizado_em = now()`)
+	seen := uncertain(t, l, asked.Key()).Version
+	if err := l.RecordLookUp(t.Context(), asked.Key(), seen, ledger.LookUpAnswer{Verdict: ledger.Found}); err != nil {
+		t.Fatal(err)
+	}
+	if s := read(t, pool, asked.Key()); s.State != ledger.Done {
+		t.Errorf("asked about: %+v", s)
+	}
+	if s := read(t, pool, other.Key()); s.State != ledger.Uncertain {
+		t.Errorf("the other: %+v", s)
+	}
+}
