@@ -187,4 +187,12 @@ func TestALookUpSettlesTheEffectThatWasAskedAbout(t *testing.T) {
 	if s := read(t, pool, other.Key()); s.State != ledger.Uncertain {
 		t.Errorf("the other: %+v", s)
 	}
+	for _, verdict := range []ledger.LookUpVerdict{ledger.Unreachable, ledger.NotFound} {
+		if err := l.RecordLookUp(t.Context(), other.Key(), uncertain(t, l, other.Key()).Version, ledger.LookUpAnswer{Verdict: verdict}); err != nil {
+			t.Fatal(err)
+		}
+		if s := read(t, pool, other.Key()); s.Result != "" {
+			t.Errorf("%s is no result: %+v", verdict, s)
+		}
+	}
 }
