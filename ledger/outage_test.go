@@ -9,6 +9,9 @@ import (
 	"reprise.dev/reprise/ledger"
 )
 
+// soon is far from what anything measured on a busy machine takes, and from the minute for which a reservation is asked for.
+const soon = 30 * time.Second
+
 // A database that swallows everything: each call ends inside its deadline, and the next one works.
 func TestAStalledDatabaseStallsNobodyForEver(t *testing.T) {
 	t.Parallel()
@@ -34,7 +37,7 @@ func TestAStalledDatabaseStallsNobodyForEver(t *testing.T) {
 		if err := call(t.Context()); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > soon {
 			t.Errorf("%s: ended after %s", name, took)
 		}
 	}
@@ -54,7 +57,7 @@ func TestP1_NoCallWithoutAReservation(t *testing.T) {
 	if _, err := l.Do(ctx, effect("ev-1", ledger.Keep), p.call); err == nil {
 		t.Error("no error")
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > soon {
 		t.Errorf("let go after %s", took)
 	}
 	if n := p.deliveries(ledger.Key("ev-1", kind)); n != 0 {
@@ -77,7 +80,7 @@ func TestARightThatIsMissingIsSaidAtOnce(t *testing.T) {
 	if _, err := l.Do(t.Context(), effect("ev-1", ledger.Keep), newProvider(always(nil)).call); err == nil {
 		t.Error("no error")
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > soon {
 		t.Errorf("said after %s", took)
 	}
 }

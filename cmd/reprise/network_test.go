@@ -75,10 +75,9 @@ func TestBlackHoleEndsTheSweep(t *testing.T) {
 			s.exec(`insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id, atualizado_em)
 				select 'ev-' || g || ':' || $1, 'ev-' || g, $1, 'reservado', 'ao-vivo', now() - interval '10 minutes' from generate_series(1, 10) g`, notify)
 			tc.when(s, func() { p.add("timeout", `"timeout": 0`, "upstream", "downstream") })
-			began := time.Now()
-			r := s.run("sweep")
-			if r.code != exitError || time.Since(began) > 75*time.Second || !strings.HasPrefix(lastLine(r.errout), "reprise: ") {
-				t.Errorf("exit %d after %s: %s%s", r.code, time.Since(began), r.out, r.errout)
+			r := s.run("sweep") // killed if it does not end
+			if r.code != exitError || !strings.HasPrefix(lastLine(r.errout), "reprise: ") {
+				t.Errorf("exit %d: %s%s", r.code, r.out, r.errout)
 			}
 			p.heal()
 			s.settle()
