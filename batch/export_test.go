@@ -31,3 +31,6 @@ func (e *Engine) LookForWork(ctx context.Context) error {
 	}
 	return r.followQueues(ctx)
 }
+
+// PartsFor is how many parts so many events become.
+var PartsFor = partsFor

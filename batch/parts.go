@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sort"
@@ -16,14 +17,21 @@ import (
 type borders []string
 
 const (
-	partEvents   = 16_384 // about how many events one part holds
+	partEvents   = 16_384 // about how many events one part holds, at least
 	mostParts    = 1024
 	sampledEvery = 1024 // events
 )
 
+// partsFor is how many parts so many events become. Each part costs a statement, and each chunk of events a row for each
+// part: so parts become more, and bigger, as the run does.
+func partsFor(events int64) int {
+	size := max(partEvents, int64(16*math.Sqrt(float64(events))))
+	return min(1<<bits.Len64(uint64(max(events-1, 0)/size)), mostParts)
+}
+
 // bordersFor cuts the orders of a run where a sample of its events says that the parts become even.
 func bordersFor(events int64, sample []string) borders {
-	parts := min(1<<bits.Len64(uint64(max(events-1, 0)/partEvents)), mostParts)
+	parts := partsFor(events)
 	slices.Sort(sample)
 	b := make(borders, 0, parts-1)
 	for i := 1; i < parts && len(sample) > 0; i++ {

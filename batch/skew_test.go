@@ -127,3 +127,13 @@ func TestP8_ASliceGetsOnHoweverLongEventsTakeToRead(t *testing.T) {
 	b.wantState(b.run(b.queueWith(batch.Request{Mode: batch.Apply, Scope: positions(1, 6), Partitions: 1})), batch.Done)
 	b.wantDelivered(1, upTo(6)...)
 }
+
+// TestPartsGrowWithTheRun: a part of few events is not worth a statement, many parts are not worth a row of each chunk.
+func TestPartsGrowWithTheRun(t *testing.T) {
+	t.Parallel()
+	for events, want := range map[int64]int{0: 1, 1: 1, 16_384: 1, 16_385: 2, 100_000: 8, 1_000_000: 64, 10_000_000: 256, 100_000_000: 1024, 10_000_000_000: 1024} {
+		if got := batch.PartsFor(events); got != want {
+			t.Errorf("%d events: %d parts, want %d", events, got, want)
+		}
+	}
+}
