@@ -238,19 +238,26 @@ func (b *bench) effectsInstant(ctx context.Context) error {
 
 // effectsSlow compares with what a provider that takes 50 ms allows: concurrency divided by latency.
 func (b *bench) effectsSlow(ctx context.Context) error {
-	const latency, concurrency = 50 * time.Millisecond, 64
+	const latency = 50 * time.Millisecond
 	provider, err := faultprovider.Start(faultprovider.Options{Delay: latency})
 	if err != nil {
 		return err
 	}
 	defer provider.Close()
-	if err := b.clear(ctx); err != nil {
-		return err
+	for _, load := range []struct{ concurrency, events int }{{16, 10_000}, {64, 30_000}} {
+		if err := b.clear(ctx); err != nil {
+			return err
+		}
+		provider.Reset()
+		work := fmt.Sprintf("%d in flight at 50 ms", load.concurrency)
+		ideal := "effects: " + work + ", by arithmetic"
+		n := min(b.effects, load.events)
+		b.add(ideal, int64(n), time.Duration(n)*latency/time.Duration(load.concurrency), "", nil)
+		if err := b.product(ctx, "effects: reprise, "+work, ideal, n, rig.Effects(provider.URL, load.concurrency, ""), "apply"); err != nil {
+			return err
+		}
 	}
-	const ideal = "effects: 64 in flight at 50 ms, by arithmetic"
-	n := min(b.effects, 30_000)
-	b.add(ideal, int64(n), time.Duration(n)*latency/concurrency, "", nil)
-	return b.product(ctx, "effects: reprise, 64 in flight at 50 ms", ideal, n, rig.Effects(provider.URL, concurrency, ""), "apply")
+	return nil
 }
 
 // product runs the real program on positions 1 to n. The rate counts events if no effects are configured, else
