@@ -486,3 +486,19 @@ func TestP12_AnEffectsHistoryIsItsOwn(t *testing.T) {
 		t.Errorf("occurrences %+v, %v", occurrences, err)
 	}
 }
+
+// A chain of more than a page is followed from page to page to its end.
+func TestP12_TheChainIsFollowedFromPageToPage(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	const decisions = 1001 // a page holds 1000
+	execSQL(t, pool, `
+		insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id)
+		select 'ev-' || i || ':' || $1, 'ev-' || i, $1, 'incerto', 'ao-vivo' from generate_series(1, $2::int) i`, kind, decisions)
+	for i := range decisions {
+		decide(t, l, ledger.Key(fmt.Sprintf("ev-%d", i+1), kind), ledger.Confirm)
+	}
+	if chain, err := l.VerifyChain(t.Context()); err != nil || !chain.OK() || chain.Decisions != decisions {
+		t.Errorf("chain: %s, %v", chain, err)
+	}
+}
