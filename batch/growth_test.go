@@ -259,11 +259,12 @@ func (b *remembering) replayed() map[string]int64 {
 	return spent
 }
 
-// blocksByTable are those that were looked at so far, of the tables in which a replay has rows for its events.
+// blocksByTable are those that were looked at so far, of the tables in which a replay has rows for its events. The parts
+// are not among them: how often whoever watches looks at those is a matter of time.
 func (b *remembering) blocksByTable() map[string]int64 {
 	b.t.Helper()
 	n := map[string]int64{}
-	for _, table := range []string{"evento_arquivado", "efeito_aplicado", "comissao", "reprocessamento_diff", "reprocessamento_projetado", "reprocessamento_parte"} {
+	for _, table := range []string{"evento_arquivado", "efeito_aplicado", "comissao", "reprocessamento_diff", "reprocessamento_projetado"} {
 		n[table] = pgtest.BlocksSoFar(b.t, b.pool, table)
 	}
 	return n
