@@ -34,3 +34,8 @@ func (e *Engine) LookForWork(ctx context.Context) error {
 
 // PartsFor is how many parts so many events become.
 var PartsFor = partsFor
+
+// AppliedAs lists what a simulation was approved as.
+func (s *Store) AppliedAs(ctx context.Context, id string) ([]string, error) {
+	return s.appliedAs(ctx, id)
+}

@@ -135,6 +135,7 @@ func (b *remembering) measure() map[string]int64 {
 			return err
 		})
 	}
+	b.repeat("applies of a simulation", times, func(i int) error { _, err := store.AppliedAs(ctx, id(i)); return err })
 	b.cost("slots", func() error { return enough[batch.Firing](page)(store.Firings(ctx, page, nil)) })
 	b.cost("older slots", func() error {
 		return enough[batch.Firing](page)(store.Firings(ctx, page, &batch.Firing{Task: "t-0", Slot: time.Date(2026, 1, 1, 0, b.past.slots/4, 0, 0, time.UTC)}))

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"reprise.dev/reprise/schema"
 	"reprise.dev/reprise/schema/failpoint"
 )
 
@@ -358,8 +359,8 @@ func worthRepeating(err error) bool {
 		return false
 	}
 	switch pg.Code {
-	case pgerrcode.DeadlockDetected, pgerrcode.SerializationFailure, pgerrcode.FeatureNotSupported: // the last: a cached plan after a schema change
+	case pgerrcode.DeadlockDetected, pgerrcode.SerializationFailure:
 		return true
 	}
-	return false
+	return schema.StalePlan(err)
 }

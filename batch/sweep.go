@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"golang.org/x/sync/errgroup"
 
@@ -208,23 +209,18 @@ func (e *Engine) resend(ctx context.Context, key string) (wait bool, err error) 
 // Decide records a reviewer's decision and, for a re-send, hands out the job that makes it, in one transaction.
 // The reviewer's own process sends nothing and needs no provider secret. What is refused is on record as well.
 func (s *Store) Decide(ctx context.Context, l *ledger.Ledger, d ledger.Decision) (ledger.DecisionRecord, error) {
-	tx, err := s.pool.Begin(ctx)
-	if err != nil {
-		return ledger.DecisionRecord{}, fmt.Errorf("decide %s: %w", d.Key, err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	rec, err := l.DecideTx(ctx, tx, d)
-	if err != nil {
-		_ = tx.Rollback(context.WithoutCancel(ctx)) // before the refusal is recorded, which needs a connection
-		return rec, l.RecordRefusal(ctx, d, err)
-	}
-	if d.Verdict == ledger.Resend {
-		if _, err := s.jobs.InsertTx(ctx, tx, ResendArgs{Key: d.Key, Decision: rec.ID}, insertOpts(controlQueue, 1)); err != nil {
-			return rec, fmt.Errorf("decide %s: %w", d.Key, err)
+	var rec ledger.DecisionRecord
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		if rec, err = l.DecideTx(ctx, tx, d); err != nil || d.Verdict != ledger.Resend {
+			return err
 		}
-	}
-	if err := tx.Commit(ctx); err != nil {
-		return rec, fmt.Errorf("decide %s: %w", d.Key, err)
+		if _, err = s.jobs.InsertTx(ctx, tx, ResendArgs{Key: d.Key, Decision: rec.ID}, insertOpts(controlQueue, 1)); err != nil {
+			return fmt.Errorf("hand out the re-send of %s: %w", d.Key, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return rec, l.RecordRefusal(ctx, d, err)
 	}
 	failpoint.Hit(failpoint.AfterDecision)
 	return rec, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
@@ -31,7 +30,7 @@ func permanent(err error) bool {
 		return false
 	}
 	if pg.Code == pgerrcode.FeatureNotSupported {
-		return !strings.Contains(pg.Message, "cached plan")
+		return !schema.StalePlan(err)
 	}
 	return pgerrcode.IsDataException(pg.Code) || pgerrcode.IsCardinalityViolation(pg.Code) ||
 		pgerrcode.IsIntegrityConstraintViolation(pg.Code) || pgerrcode.IsSyntaxErrororAccessRuleViolation(pg.Code) ||
@@ -69,12 +68,20 @@ func (l *Ledger) explained(err error) error {
 func collect[T any](ctx context.Context, l *Ledger, sql string, scan pgx.RowToFunc[T], args ...any) ([]T, error) {
 	ctx, cancel := l.bounded(ctx)
 	defer cancel()
-	rows, err := l.pool.Query(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
-	if err != nil {
-		return nil, l.explained(err)
-	}
-	list, err := pgx.CollectRows(rows, scan)
+	list, err := query(ctx, l.pool, sql, scan, args)
 	return list, l.explained(err)
+}
+
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func query[T any](ctx context.Context, q querier, sql string, scan pgx.RowToFunc[T], args []any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
 }
 
 // collectPage is collect for a page in the order of an index. A planner without statistics takes what waits for a person
@@ -86,11 +93,8 @@ func collectPage[T any](ctx context.Context, l *Ledger, sql string, scan pgx.Row
 		if _, err := tx.Exec(ctx, `set local enable_bitmapscan = off`); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
-		if err != nil {
-			return err
-		}
-		page, err = pgx.CollectRows(rows, scan)
+		var err error
+		page, err = query(ctx, tx, sql, scan, args)
 		return err
 	})
 	return page, l.explained(err)

@@ -23,14 +23,20 @@ func retakenAndAbandoned(t *testing.T, pool *pgxpool.Pool, e ledger.Effect) {
 	age(t, pool, 6*time.Minute)
 }
 
-func TestP1_WhatNeverLeftAConsumerWithoutTokensMaySend(t *testing.T) {
-	t.Parallel()
-	l, pool := open(t, ledger.Options{})
-	e, p := effect("ev-1", ledger.Keep), newProvider(always(nil))
+// givenBack makes an attempt of which nothing left, a while ago.
+func givenBack(t *testing.T, l *ledger.Ledger, pool *pgxpool.Pool, e ledger.Effect) {
+	t.Helper()
 	if err := l.GiveBack(t.Context(), reserve(t, l, e), errNoRoute); err != nil {
 		t.Fatal(err)
 	}
 	age(t, pool, 6*time.Minute)
+}
+
+func TestP1_WhatNeverLeftAConsumerWithoutTokensMaySend(t *testing.T) {
+	t.Parallel()
+	l, pool := open(t, ledger.Options{})
+	e, p := effect("ev-1", ledger.Keep), newProvider(always(nil))
+	givenBack(t, l, pool, e)
 	if err := consumer(pool, ledger.Release, p, nil).Apply(t.Context(), event("ev-1")); err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +49,7 @@ func TestP1_WhatAConsumerWithoutTokensRetookMayHaveLeft(t *testing.T) {
 	t.Parallel()
 	l, pool := open(t, ledger.Options{})
 	e, p := effect("ev-1", ledger.Keep), newProvider(always(nil))
-	if err := l.GiveBack(t.Context(), reserve(t, l, e), errNoRoute); err != nil {
-		t.Fatal(err)
-	}
-	age(t, pool, 6*time.Minute)
+	givenBack(t, l, pool, e)
 	execSQL(t, pool, seedsql.Reserve, e.Key(), e.EventID, e.Kind, seedsql.Live, true)
 	do(t, l, e, p.call, ledger.DidWait) // it is nobody else's now
 	age(t, pool, 6*time.Minute)

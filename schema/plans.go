@@ -23,13 +23,14 @@ func (s *stalePlans) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 
 // TraceQueryEnd is part of [pgx.QueryTracer]. Connections in use are closed when they are given back.
 func (s *stalePlans) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
-	if pool := s.pool.Load(); pool != nil && stalePlan(data.Err) {
+	if pool := s.pool.Load(); pool != nil && StalePlan(data.Err) {
 		pool.Reset()
 	}
 }
 
-// stalePlan recognizes a statement that was refused, before it did anything, for having been prepared for other types.
-func stalePlan(err error) bool {
+// StalePlan recognizes a statement that was refused, before it did anything, for having been prepared for other types: it is
+// worth repeating.
+func StalePlan(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.Code == pgerrcode.FeatureNotSupported && strings.Contains(refused.Message, "cached plan")
 }
