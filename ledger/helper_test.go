@@ -323,9 +323,16 @@ func openLinked(t testing.TB, o ledger.Options) (*ledger.Ledger, *link, *pgxpool
 	return with(t, pool, o), &link{Proxy: proxy, t: t}, direct
 }
 
-// loseReplies lets requests through and nothing back, closes each connection soon after, and returns what heals it.
+// loseReplies lets requests through and nothing back until heal, which first cuts what still waits for a reply.
 func (l *link) loseReplies() (heal func()) {
-	return l.toxic(`{"name":"lost","type":"timeout","stream":"downstream","attributes":{"timeout":50}}`)
+	restore := l.toxic(`{"name":"lost","type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)
+	return func() {
+		l.Stop()
+		restore()
+		if err := l.Start(); err != nil {
+			l.t.Error(err)
+		}
+	}
 }
 
 func (l *link) toxic(attributes string) (heal func()) {
