@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +43,72 @@ func TestEffectsShowAsTheyHappen(t *testing.T) {
 		t.Fatalf("counted: %+v", got)
 	}
 	b.wantDelivered(1, 2, 3, 4)
+}
+
+// TestProgressMovesBeforeTheCheckpointDoes: the last effect is in flight elsewhere and keeps the checkpoint where it is. The
+// events before it are settled, and progress says so.
+func TestProgressMovesBeforeTheCheckpointDoes(t *testing.T) {
+	t.Parallel()
+	b := newBenchWith(t, faultprovider.Options{KeepBodies: true}, ledger.Policy{OnFailure: ledger.Keep, CallTimeout: 20 * time.Second})
+	b.ledger.SweepAge, b.engine.Slice = 40*time.Second, 20*time.Second
+	b.archive(upTo(4)...)
+	id := b.queueWith(batch.Request{Mode: batch.Apply, Scope: positions(1, 4), Partitions: 1})
+	b.exec(`insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id) values ($1, $2, $3, 'reservado', 'elsewhere')`,
+		key(3), eventID(3), notify)
+	ended := make(chan batch.Replay, 1)
+	go func() { ended <- b.run(id) }()
+	store := b.store()
+	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		p, err := store.Progress(context.Background(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Stage == batch.Working && p.Total.Effects[notify].Applied == 3 {
+			if p.Settled != 2 || p.StageDone != 2 || p.Partitions[0].Settled != 2 || p.Total.Read != 0 {
+				t.Fatalf("settled %d, done %d of %d, checkpoint %d", p.Settled, p.StageDone, p.StageAll, p.Total.Read)
+			}
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("seen: %+v", p.Total)
+		}
+	}
+	b.exec(`update efeito_aplicado set estado = 'concluido' where chave = $1`, key(3))
+	b.wantState(<-ended, batch.Done)
+	if p, err := store.Progress(context.Background(), id); err != nil || p.Settled != 4 {
+		t.Fatalf("in the end: %d, %v", p.Settled, err)
+	}
+}
+
+// TestProgressDoesNotGoBack: a process died with nearly all events in hand and settled, and the next one begins with a chunk
+// of fewer.
+func TestProgressDoesNotGoBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const events, settled = 300, 290
+	b.archive(upTo(events)...)
+	id := b.queueWith(batch.Request{Mode: batch.Apply, Scope: positions(1, events), Partitions: 1})
+	store := b.store()
+	var mu sync.Mutex
+	requests, least, looked := 0, int64(settled), 0
+	b.provider.OnRequest(func(string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if requests++; requests == 1 {
+			b.exec(`update reprocessamento_checkpoint set epoca = epoca + 1, ocupada_ate = null, contadores = '{"Reached":290}' where execucao_id = $1`, id)
+		}
+		p, err := store.Progress(context.Background(), id)
+		if err != nil || p.Settled < least || p.Settled > events {
+			t.Errorf("settled %d after %d, %v", p.Settled, least, err)
+		}
+		if least = p.Settled; p.Total.Read > 0 {
+			looked++
+		}
+	})
+	b.wantState(b.run(id), batch.Done)
+	if looked == 0 {
+		t.Fatal("nobody looked while the checkpoint was behind")
+	}
 }
 
 // TestWhatIsInHandIsNotShownLate: a statement that was under way while the checkpoint moved, or the partition changed

@@ -106,7 +106,9 @@ func partitions(ctx context.Context, q querier, id string) ([]Partition, error) 
 		if err != nil {
 			return p, err
 		}
-		return p, errors.Join(json.Unmarshal(counters, &p.Counters), json.Unmarshal(projection, &p.Projection))
+		err = errors.Join(json.Unmarshal(counters, &p.Counters), json.Unmarshal(projection, &p.Projection))
+		p.Settled = max(p.Counters.Read, p.Counters.Reached)
+		return p, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("partitions of %s: %w", id, err)

@@ -43,11 +43,12 @@ const partsDoneSQL = `select count(*), count(*) filter (where concluida) from re
 
 func (p *Progress) findStage(ctx context.Context, tx pgx.Tx) error {
 	p.Total = total(p.Partitions)
-	p.Stage, p.StageDone = Working, p.Total.Read
 	for _, part := range p.Partitions {
 		p.StageAll += part.Events
+		p.Settled += part.Settled
 		p.Total.addEffects(part.Counters.InHand)
 	}
+	p.Stage, p.StageDone = Working, p.Settled
 	if p.Replay.Mode == Simulate || len(p.Partitions) == 0 {
 		return nil
 	}

@@ -101,6 +101,9 @@ type Counters struct {
 	OtherMode int64                     // events whose value differs between exact and IEEE arithmetic
 	Effects   map[string]EffectCounters // by kind
 	InHand    map[string]EffectCounters `json:",omitempty"` // of events that the checkpoint has not passed yet; not added up
+	// Reached is the most events that were ever settled one after another, in hand or not; 0 if that was not seen. A
+	// process that dies leaves it ahead of the checkpoint. Not added up.
+	Reached int64 `json:",omitempty"`
 }
 
 // EffectCounters account for the effects of one kind.
@@ -141,6 +144,7 @@ type Partition struct {
 	Owner       string // process that works it now, or ""
 	Epoch       int64
 	Counters    Counters // up to Position
+	Settled     int64    // events settled one after another, also of what is in hand beyond Position; never falls
 
 	// Of an apply's first stage.
 	ProjectedAll bool
@@ -165,6 +169,7 @@ type Progress struct {
 	StageDone  int64 // of StageAll: events projected, or parts of the state written; in the last stage, events settled
 	StageAll   int64
 	Partitions []Partition
+	Settled    int64     // events, of all partitions
 	Total      Counters  // of what is settled, and of the state that is written
 	At         time.Time // database clock
 	Hosts      []Host

@@ -191,7 +191,7 @@ type cutShort struct{ *fake.Store }
 func (s cutShort) Progress(ctx context.Context, id string) (batch.Progress, error) {
 	p, err := s.Store.Progress(ctx, id)
 	if id == "aplicar-2026-10-14-v1" && err == nil {
-		p.Total.Read = *p.Replay.Events / 4
+		p.Settled = *p.Replay.Events / 4
 	}
 	return p, err
 }

@@ -348,7 +348,9 @@ func TestProgressOfOddNumbers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := base
 			c.replay(&r)
-			rig := newRig(t, rigOptions{data: func(s *fake.Store) Data { return odd{s, batch.Progress{Replay: r, Total: c.total, At: fake.Noon}} }})
+			rig := newRig(t, rigOptions{data: func(s *fake.Store) Data {
+				return odd{s, batch.Progress{Replay: r, Settled: c.total.Read, Total: c.total, At: fake.Noon}}
+			}})
 			rig.open(screen.Progress, "r")
 			rig.sees(c.sees...)
 		})
@@ -357,6 +359,20 @@ func TestProgressOfOddNumbers(t *testing.T) {
 	r.open(screen.Progress, "nirgendwo")
 	r.sees(`There is no replay "nirgendwo"`)
 	r.seesNot("Database away", "Reading failed")
+}
+
+func TestWhatIsInHandMovesTheBars(t *testing.T) {
+	n := int64(10)
+	p := batch.Progress{
+		Replay: batch.Replay{ID: "r", Mode: batch.Apply, State: batch.Running, Events: &n}, At: fake.Noon,
+		Stage: batch.Working, StageDone: 3, StageAll: n, Settled: 3,
+		Partitions: []batch.Partition{{Events: n, Last: n, Owner: "h", ProjectedAll: true, Settled: 3}},
+	}
+	r := newRig(t, rigOptions{data: func(s *fake.Store) Data { return odd{s, p} }})
+	r.open(screen.Progress, "r")
+	r.sees("30.0 %  3 of 10 events", "#0  30.0 %  3 of 10 events")
+	r.press("v")
+	r.sees("  0  ▶   30.0 %  ")
 }
 
 func TestPartitionMapAggregates(t *testing.T) {

@@ -75,7 +75,11 @@ func (s *site) watchProgress(id string, events int64) func() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	var mu sync.Mutex
+	settledBefore := map[int]int64{}
 	return func() {
+		mu.Lock()
+		defer mu.Unlock()
 		p, err := store.Progress(context.Background(), id)
 		if err != nil {
 			s.t.Errorf("progress: %v", err)
@@ -94,6 +98,12 @@ func (s *site) watchProgress(id string, events int64) func() {
 		for _, part := range p.Partitions {
 			if part.Counters.Read > part.Events || part.Projection.Read > part.Events {
 				s.t.Errorf("partition %d: %d projected and %d settled of %d", part.Index, part.Projection.Read, part.Counters.Read, part.Events)
+			}
+			if part.Settled < settledBefore[part.Index] || part.Settled > part.Events {
+				s.t.Errorf("partition %d: %d of %d events settled, after %d", part.Index, part.Settled, part.Events, settledBefore[part.Index])
+			}
+			if settledBefore[part.Index] = part.Settled; p.Replay.State == batch.Partial { // another pass begins anew
+				delete(settledBefore, part.Index)
 			}
 		}
 	}

@@ -142,6 +142,7 @@ func (s *Store) Progress(ctx context.Context, id string) (batch.Progress, error)
 			e.Uncertain++
 			part.Counters.Effects["notificar-vendedor"] = e
 		}
+		part.Settled = read
 		p.Partitions = append(p.Partitions, part)
 	}
 	p.Total = batch.Counters{Effects: map[string]batch.EffectCounters{}}
@@ -164,7 +165,7 @@ func (s *Store) Progress(ctx context.Context, id string) (batch.Progress, error)
 	if r.Summary != nil {
 		p.Total = r.Summary.Counters
 	}
-	p.Stage, p.StageDone, p.StageAll = batch.Working, p.Total.Read, *r.Events
+	p.Stage, p.Settled, p.StageDone, p.StageAll = batch.Working, p.Total.Read, p.Total.Read, *r.Events
 	return p, nil
 }
 

@@ -39,7 +39,7 @@ func (m *Model) done() (done, all int64, known bool) {
 		return min(p.StageDone, p.StageAll), p.StageAll, true
 	}
 	all, known = m.total()
-	return max(0, min(p.Total.Read, all)), all, known
+	return max(0, min(p.Settled, all)), all, known
 }
 
 // counters are what is known of the events in this stage: what they would lead to, or what they led to.
@@ -62,5 +62,7 @@ func (m *Model) inHand(p batch.Partition) (c batch.Counters, done bool) {
 	if m.early() {
 		return p.Projection, p.ProjectedAll
 	}
-	return p.Counters, p.Done
+	c = p.Counters
+	c.Read = p.Settled
+	return c, p.Done
 }

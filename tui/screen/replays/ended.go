@@ -59,7 +59,7 @@ func (m *Model) readEnded() tea.Cmd {
 			if err != nil {
 				break
 			}
-			found[endedKey(r)] = p.Total.Read
+			found[endedKey(r)] = p.Settled
 		}
 		return found
 	}

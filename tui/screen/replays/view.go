@@ -60,7 +60,7 @@ func (m *Model) share(r batch.Replay) string {
 			return "2/3 " + m.env.Share(p.StageDone, p.StageAll)
 		case batch.Working:
 		}
-		return m.env.Percent(min(p.Total.Read, *r.Events), *r.Events)
+		return m.env.Percent(min(p.Settled, *r.Events), *r.Events)
 	}
 	if short(r) {
 		read, known := m.ended[endedKey(r)]
