@@ -106,8 +106,10 @@ func (b *remembering) measure() map[string]int64 {
 	middle := time.Date(2026, 1, 1, 0, b.past.replays/2, 0, 0, time.UTC)
 	id := func(i int) string { return fmt.Sprintf("r-%d", 1+i*b.past.replays/times) }
 
-	b.cost("replays", func() error { return enough[batch.Replay](page)(store.Replays(ctx, page, time.Time{})) })
-	b.cost("older replays", func() error { return enough[batch.Replay](page)(store.Replays(ctx, page, middle)) })
+	b.cost("replays", func() error { return enough[batch.Replay](page)(store.Replays(ctx, batch.ReplayQuery{Limit: page})) })
+	b.cost("older replays", func() error {
+		return enough[batch.Replay](page)(store.Replays(ctx, batch.ReplayQuery{Limit: page, Before: middle}))
+	})
 	b.repeat("progress", times, func(i int) error { _, err := store.Progress(ctx, id(i)); return err })
 	b.repeat("failures", times, func(i int) error { return enough[batch.Failure](page)(store.Failures(ctx, id(i), 10, page)) })
 	b.repeat("told otherwise", times, func(i int) error { return enough[batch.Divergence](page)(store.Divergences(ctx, id(i), "ev-2", page)) })

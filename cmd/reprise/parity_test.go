@@ -17,7 +17,10 @@ import (
 var parity = map[string]string{
 	"Now":             "doctor",
 	"Identity":        "doctor",
-	"Replays":         "replay list",
+	"Replays":         "replay list --text",
+	"ReplayCount":     "replay list --limit",
+	"FiringCount":     "schedule list --limit",
+	"FailureCount":    "replay show --failures",
 	"Progress":        "replay show",
 	"Failures":        "replay show --failures",
 	"Handlers":        "replay queue --handler",

@@ -9,8 +9,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 
+	"reprise.dev/reprise/batch"
 	"reprise.dev/reprise/tui/text"
 )
 
@@ -26,6 +29,23 @@ func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// printMore says how many rows a list has of which as many were printed as asked for.
+func printMore(cmd *cobra.Command, printed, limit int, count func(ctxType) (batch.Count, error)) error {
+	if printed < limit {
+		return nil
+	}
+	all, err := count(cmd.Context())
+	if err != nil || all.Rows <= int64(printed) {
+		return err
+	}
+	more := ""
+	if all.More {
+		more = " or more"
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s of %s%s\n", humanize.Comma(int64(printed)), humanize.Comma(all.Rows), more)
+	return nil
 }
 
 // printTable aligns columns; cells are made printable.

@@ -195,15 +195,15 @@ func (a *app) printPreview(cmd *cobra.Command, p batch.Preview) error {
 }
 
 func newReplayList(a *app) *cobra.Command {
-	var limit int
+	var q batch.ReplayQuery
 	c := &cobra.Command{
-		Use: "list", Short: "List replays, newest first", Example: "  reprise replay list --limit 20", Args: cobra.NoArgs,
+		Use: "list", Short: "List replays, newest first", Example: "  reprise replay list --limit 20 --text 2026-10-14", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, err := a.store(cmd.Context())
 			if err != nil {
 				return err
 			}
-			list, err := store.Replays(cmd.Context(), limit, time.Time{})
+			list, err := store.Replays(cmd.Context(), q)
 			if err != nil {
 				return err
 			}
@@ -218,10 +218,14 @@ func newReplayList(a *app) *cobra.Command {
 				}
 				rows[i] = []string{r.ID, string(r.Mode), string(r.State), events, instant(&r.CreatedAt, a.zone()), r.RequestedBy, r.Waiting}
 			}
-			return printTable(cmd.OutOrStdout(), []string{"ID", "MODE", "STATE", "EVENTS", "QUEUED", "BY", "WAITS FOR"}, rows)
+			if err := printTable(cmd.OutOrStdout(), []string{"ID", "MODE", "STATE", "EVENTS", "QUEUED", "BY", "WAITS FOR"}, rows); err != nil {
+				return err
+			}
+			return printMore(cmd, len(list), q.Limit, func(ctx ctxType) (batch.Count, error) { return store.ReplayCount(ctx, q) })
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	c.Flags().IntVar(&q.Limit, "limit", 50, "at most this many")
+	c.Flags().StringVar(&q.Text, "text", "", "only those with this in their id, state or mode, or in the name of who requested or approved them")
 	return c
 }
 

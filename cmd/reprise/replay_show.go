@@ -53,7 +53,10 @@ func newReplayShow(a *app) *cobra.Command {
 			for i, f := range list {
 				rows[i] = []string{fmt.Sprint(f.Position), f.EventID, f.OrderID, f.Reason}
 			}
-			return printTable(w, []string{"POSITION", "EVENT", "ORDER", "COULD NOT BE PROCESSED BECAUSE"}, rows)
+			if err := printTable(w, []string{"POSITION", "EVENT", "ORDER", "COULD NOT BE PROCESSED BECAUSE"}, rows); err != nil {
+				return err
+			}
+			return printMore(cmd, len(list), failures, func(ctx ctxType) (batch.Count, error) { return store.FailureCount(ctx, args[0]) })
 		},
 	}
 	c.Flags().IntVar(&failures, "failures", 100, "list at most this many events that could not be processed")

@@ -53,7 +53,10 @@ func newScheduleList(a *app) *cobra.Command {
 			for i, f := range slots {
 				rows[i] = []string{instant(&f.Slot, a.zone()), f.Task, f.State, f.Host, instant(f.FinishedAt, a.zone()), f.Detail}
 			}
-			return printTable(w, []string{"SLOT", "TASK", "STATE", "BY", "ENDED", "WHAT IT DID"}, rows)
+			if err := printTable(w, []string{"SLOT", "TASK", "STATE", "BY", "ENDED", "WHAT IT DID"}, rows); err != nil {
+				return err
+			}
+			return printMore(cmd, len(slots), limit, store.FiringCount)
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 20, "at most this many slots")

@@ -144,7 +144,7 @@ func (s *Store) Identity(ctx context.Context) (screen.Identity, error) {
 }
 
 // Replays lists replays, newest first.
-func (s *Store) Replays(ctx context.Context, limit int, before time.Time) ([]batch.Replay, error) {
+func (s *Store) Replays(ctx context.Context, q batch.ReplayQuery) ([]batch.Replay, error) {
 	if err := s.call(ctx); err != nil {
 		return nil, err
 	}
@@ -152,12 +152,43 @@ func (s *Store) Replays(ctx context.Context, limit int, before time.Time) ([]bat
 	defer s.mu.Unlock()
 	var out []batch.Replay
 	for _, r := range s.replays {
-		if (before.IsZero() || r.CreatedAt.Before(before)) && len(out) < limit {
+		if (q.Before.IsZero() || r.CreatedAt.Before(q.Before)) && len(out) < q.Limit && listed(q, r) {
 			out = append(out, r)
 		}
 	}
 	s.returned(len(out))
 	return out, nil
+}
+
+func listed(q batch.ReplayQuery, r batch.Replay) bool {
+	all := strings.ToLower(strings.Join([]string{r.ID, string(r.State), string(r.Mode), r.RequestedBy, r.ApprovedBy}, "\n"))
+	return strings.Contains(all, strings.ToLower(q.Text)) || slices.Contains(q.States, r.State) || slices.Contains(q.Modes, r.Mode)
+}
+
+// ReplayCount counts the replays that match.
+func (s *Store) ReplayCount(ctx context.Context, q batch.ReplayQuery) (batch.Count, error) {
+	if err := s.call(ctx); err != nil {
+		return batch.Count{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var c batch.Count
+	for _, r := range s.replays {
+		if listed(q, r) {
+			c.Rows++
+		}
+	}
+	return c, nil
+}
+
+// FiringCount counts the slots.
+func (s *Store) FiringCount(ctx context.Context) (batch.Count, error) {
+	return batch.Count{Rows: int64(len(s.firings))}, s.call(ctx)
+}
+
+// FailureCount counts the poison events.
+func (s *Store) FailureCount(ctx context.Context, _ string) (batch.Count, error) {
+	return batch.Count{Rows: int64(len(s.failures))}, s.call(ctx)
 }
 
 func (s *Store) find(id string) *batch.Replay {

@@ -70,7 +70,7 @@ func (s *Store) makeReplays() {
 	bad.Error = s.text("plan: archive read after 1139002: canceling statement due to statement timeout")
 	bad.FinishedAt = at(now.Add(-3*24*time.Hour + 4*time.Minute))
 	add("aplicar-2026-10-11-v1", batch.Apply, batch.Cancelled, day(11), 40_001, "operador_b", 4*24*time.Hour).FinishedAt = at(now.Add(-4*24*time.Hour + 8*time.Minute))
-	empty := add("simular-2026-10-10-vazio", batch.Simulate, batch.Done, day(10), 0, "operador_b", 5*24*time.Hour)
+	empty := add("simular-2026-10-10-031452-vazio", batch.Simulate, batch.Done, day(10), 0, "operador_b", 5*24*time.Hour)
 	empty.Summary = &batch.Summary{}
 	empty.FinishedAt = at(now.Add(-5*24*time.Hour + 2*time.Second))
 	for i := range 400 {

@@ -1,13 +1,16 @@
 package screen
 
 import (
+	"context"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"reprise.dev/reprise/batch"
 	"reprise.dev/reprise/tui/component/pager"
 	"reprise.dev/reprise/tui/component/table"
+	"reprise.dev/reprise/tui/feed"
 	"reprise.dev/reprise/tui/keys"
 	"reprise.dev/reprise/tui/text"
 )
@@ -73,10 +76,18 @@ func ScrollText(k *keys.Map, msg tea.KeyMsg, p *pager.Pager) bool {
 	return true
 }
 
+// Total is how many rows a list has, read seldom: it costs more than a page.
+func Total(ctx context.Context, count func(context.Context) (batch.Count, error)) *feed.Feed[batch.Count] {
+	return feed.New(ctx, count).Every(30 * time.Second)
+}
+
 // Place says where in a list the selection is, and how many rows there are in all; total is 0 where that is not known.
 // A number is said only of what is known: a list of which a part is in memory has no row numbers.
-func Place(e *Env, index, n int, total int64, w Window) string {
-	all := e.Int(max(total, int64(n)))
+func Place(e *Env, index, n int, total batch.Count, w Window) string {
+	all := e.Int(max(total.Rows, int64(n)))
+	if total.More || total.Rows == 0 {
+		all += "+"
+	}
 	switch {
 	case w.Moving():
 		return e.S(text.Loading)
@@ -84,12 +95,9 @@ func Place(e *Env, index, n int, total int64, w Window) string {
 		return ""
 	case w.AtStart() && w.AtEnd():
 		return e.Int(int64(index+1)) + "/" + e.Int(int64(n))
-	case w.AtStart() && total > 0:
-		return e.Int(int64(index+1)) + "/" + all
 	case w.AtStart():
-		return e.Int(int64(index+1)) + "/" + e.Int(int64(n)) + "+"
-	}
-	if total > 0 {
+		return e.Int(int64(index+1)) + "/" + all
+	case total.Rows > 0:
 		return e.S(text.PlaceMoreOf, all)
 	}
 	return e.S(text.PlaceMore)

@@ -131,6 +131,29 @@ func Truncate(s string, w int) string {
 	return ansi.Truncate(s, w, "…")
 }
 
+// Ends is text from data in w columns, clean; if it does not fit, what is left are its beginning and, a little more of it,
+// its end.
+func Ends(s string, w int) string {
+	if most := max(w, 4) * 16; len(s) > most { // as Clip, but the end tells
+		from := len(s) - most/2
+		for from < len(s) && !utf8.RuneStart(s[from]) {
+			from++
+		}
+		s = Clip(s, w/2) + s[from:]
+	}
+	s = Clean(s)
+	n := Width(s)
+	if n <= w || w < 3 {
+		return Truncate(s, w)
+	}
+	tail := w / 2
+	end := ansi.TruncateLeft(s, n-tail, "")
+	if Width(end) > tail { // a wide character was at the cut
+		end = ansi.TruncateLeft(s, n-tail+1, "")
+	}
+	return ansi.Truncate(s, w-1-tail, "") + "…" + end
+}
+
 // Pad cuts or fills clean or styled text to exactly a width.
 func Pad(s string, w int) string {
 	n := Width(s)

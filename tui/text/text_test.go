@@ -243,3 +243,22 @@ func TestCatalogue(t *testing.T) {
 		t.Fatalf("found only %d messages", messages)
 	}
 }
+
+func TestEnds(t *testing.T) {
+	for in, want := range map[string]string{
+		"aplicar-2026-07-14-0314a":       "aplicar-2…7-14-0314a",
+		"aplicar-1":                      "aplicar-1",
+		strings.Repeat("x", 5000) + "-7": "xxxxxxxxx…xxxxxxxx-7",
+	} {
+		if got := Ends(in, 20); got != want || Width(got) > 20 {
+			t.Errorf("%.40s: %q, want %q", in, got, want)
+		}
+	}
+	for w := range 12 {
+		for _, s := range []string{"aplicar-2026", "界界界界界界界", "a\x1b[2Jb", "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301"} {
+			if got := Ends(s, w); Width(got) > w || strings.ContainsRune(got, 0x1b) {
+				t.Errorf("%q in %d columns: %q", s, w, got)
+			}
+		}
+	}
+}

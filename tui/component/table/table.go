@@ -17,8 +17,9 @@ type Column struct {
 	Grow  int // share of the columns that are left over; 0: stays as it is
 	Max   int // at most, if it grows; 0: no limit
 	Right bool
-	Keep  int // 0: always shown; of the others, the highest goes first where there is no room
-	Sort  int // 1 ascending, -1 descending, 0 not sorted by
+	Both  bool // what does not fit is cut in the middle: both ends tell
+	Keep  int  // 0: always shown; of the others, the highest goes first where there is no room
+	Sort  int  // 1 ascending, -1 descending, 0 not sorted by
 }
 
 // Cell is one text, as it comes from data, and its style; or something drawn to the column's width.
@@ -306,7 +307,13 @@ func (t *Table) row(r Row, widths []int, w int, selected, focused bool) string {
 			used += widths[i]
 			continue
 		}
-		b.WriteString(cell.Style.On(back).Render(place(text.Clean(text.Clip(cell.Text, widths[i])), widths[i], c.Right)))
+		content := ""
+		if c.Both {
+			content = text.Ends(cell.Text, widths[i])
+		} else {
+			content = text.Clean(text.Clip(cell.Text, widths[i]))
+		}
+		b.WriteString(cell.Style.On(back).Render(place(content, widths[i], c.Right)))
 		used += widths[i]
 	}
 	if used < w-1 {

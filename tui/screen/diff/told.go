@@ -107,7 +107,7 @@ func (d *told) key(msg tea.KeyMsg) tea.Cmd {
 func (d *told) view(w, h int, total int64) layout.Block {
 	e := d.env
 	t := e.Theme
-	out := layout.Block{e.Section(e.S(text.ToldTitle), screen.Place(e, d.table.Index(), d.Len(), total, d.list), w)}
+	out := layout.Block{e.Section(e.S(text.ToldTitle), screen.Place(e, d.table.Index(), d.Len(), batch.Count{Rows: total}, d.list), w)}
 	out = append(out, e.Paragraph(e.S(text.ToldWhat), t.Muted, w)...)
 	if !d.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+t.Muted.Render(e.S(text.Loading))), w, h)

@@ -81,7 +81,7 @@ func (m *Model) listBlock(w, h int) layout.Block {
 	if m.prefix != "" {
 		title += " /" + text.Clean(m.prefix)
 	}
-	out := layout.Block{e.Section(title, screen.Place(e, m.table.Index(), rows{m}.Len(), m.total(), m.list), w)}
+	out := layout.Block{e.Section(title, screen.Place(e, m.table.Index(), rows{m}.Len(), batch.Count{Rows: m.total()}, m.list), w)}
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+e.Theme.Muted.Render(e.S(text.Loading))), w, h)
 	}

@@ -24,6 +24,7 @@ import (
 type Source interface {
 	// Failures lists them in order of position, after the given one.
 	Failures(ctx context.Context, id string, after int64, limit int) ([]batch.Failure, error)
+	FailureCount(ctx context.Context, id string) (batch.Count, error)
 	// Event reads an archived event by its id; batch.ErrNotFound if there is none.
 	Event(ctx context.Context, id string) (batch.Event, error)
 }
@@ -39,6 +40,7 @@ type Model struct {
 	source Source
 	id     string
 	list   *paged.List[batch.Failure]
+	total  *feed.Feed[batch.Count]
 	table  table.Table
 	event  *feed.Feed[found]
 	asked  string
@@ -63,6 +65,7 @@ func New(env *screen.Env, source Source, id string) *Model {
 		}
 		return source.Failures(ctx, id, position, limit)
 	}, false)
+	m.total = screen.Total(env.Ctx, func(ctx context.Context) (batch.Count, error) { return source.FailureCount(ctx, id) })
 	m.event = feed.New(env.Ctx, func(context.Context) (found, error) { return found{}, nil }).Every(time.Minute)
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.FailuresEmpty), Columns: []table.Column{
 		{Title: env.S(text.ColPosition), Width: 12, Right: true},
@@ -80,15 +83,15 @@ func (m *Model) ID() screen.ID { return screen.Failures }
 // Subject is the replay.
 func (m *Model) Subject() string { return m.id }
 
-// Pollers are the list and the event that is shown.
+// Pollers are the list, its length and the event that is shown.
 func (m *Model) Pollers() []feed.Poller {
 	switch {
 	case m.id == "":
 		return nil
 	case m.asked == "":
-		return []feed.Poller{m.list.Poller()}
+		return []feed.Poller{m.list.Poller(), m.total}
 	}
-	return []feed.Poller{m.list.Poller(), m.event}
+	return []feed.Poller{m.list.Poller(), m.total, m.event}
 }
 
 // Live is false: failures do not move by themselves.
@@ -116,7 +119,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.table.Sync(rows{m})
 		return m.ask()
 	}
-	if m.event.Accept(msg) {
+	if m.event.Accept(msg) || m.total.Accept(msg) {
 		return nil
 	}
 	switch msg := msg.(type) {
@@ -204,7 +207,7 @@ func (m *Model) View(w, h int) layout.Block {
 	if m.open {
 		return m.detail(w, h)
 	}
-	out := layout.Block{e.Section(e.S(text.FailuresTitle, text.Clean(m.id)), screen.Place(e, m.table.Index(), rows{m}.Len(), 0, m.list), w)}
+	out := layout.Block{e.Section(e.S(text.FailuresTitle, text.Clean(m.id)), screen.Place(e, m.table.Index(), rows{m}.Len(), m.total.Value, m.list), w)}
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+t.Muted.Render(e.S(text.Loading))), w, h)
 	}

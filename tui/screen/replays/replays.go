@@ -21,8 +21,9 @@ import (
 
 // Source is what the screen reads and commands.
 type Source interface {
-	// Replays lists replays, newest first, before an instant (zero: from the newest).
-	Replays(ctx context.Context, limit int, before time.Time) ([]batch.Replay, error)
+	// Replays lists replays, newest first.
+	Replays(ctx context.Context, q batch.ReplayQuery) ([]batch.Replay, error)
+	ReplayCount(ctx context.Context, q batch.ReplayQuery) (batch.Count, error)
 	// Progress is read of the few that run, for their bars.
 	Progress(ctx context.Context, id string) (batch.Progress, error)
 	action.Controller
@@ -32,8 +33,7 @@ type Source interface {
 
 const (
 	page    = 60
-	maxBars = 4     // running replays whose progress is shown in the list
-	maxScan = 5_000 // replays that one page of a filtered list looks at
+	maxBars = 4 // running replays whose progress is shown in the list
 )
 
 // Model is the screen.
@@ -42,6 +42,7 @@ type Model struct {
 	source Source
 	table  table.Table
 	list   *paged.List[batch.Replay]
+	total  *feed.Feed[batch.Count]
 	bars   *feed.Feed[map[string]batch.Progress]
 	barIDs []string
 	ended  settled
@@ -53,61 +54,68 @@ type Model struct {
 // New makes the screen.
 func New(env *screen.Env, source Source) *Model {
 	m := &Model{env: env, source: source, ended: settled{}}
-	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.ReplaysEmpty), Columns: []table.Column{
-		{Title: env.S(text.ColState), Width: 12},
-		{Title: env.S(text.ColReplay), Width: 22, Grow: 3, Max: 44},
-		{Title: env.S(text.ColMode), Width: 8},
-		{Title: env.S(text.ColScope), Width: 20, Keep: 4, Grow: 1, Max: 64},
-		{Title: env.S(text.ColEvents), Width: 11, Right: true, Keep: 1},
-		{Title: env.S(text.ColProgress), Width: 7, Right: true},
-		{Title: env.S(text.ColRequestedBy), Width: 14, Keep: 3, Grow: 1, Max: 24},
-		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
-	}}
+	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.ReplaysEmpty)}
 	m.list = paged.New(env.Ctx, page, m.fetch(), false)
+	m.columns()
+	m.total = screen.Total(env.Ctx, m.count())
 	m.bars = feed.New(env.Ctx, func(context.Context) (map[string]batch.Progress, error) { return nil, nil })
 	return m
 }
 
-// fetch reads on until a page matches the filter. The list is short enough for that, and states are shown in
-// words that the database does not know.
+// columns leave to the id what the numbers that were read do not need.
+func (m *Model) columns() {
+	env, events := m.env, text.Width(m.env.S(text.ColEvents))
+	for _, r := range m.list.Rows() {
+		if r.Events != nil {
+			events = max(events, text.Width(env.Int(*r.Events)))
+		}
+	}
+	m.table.Columns = []table.Column{
+		{Title: env.S(text.ColState), Width: 12},
+		{Title: env.S(text.ColReplay), Width: 22, Grow: 3, Max: 44, Both: true},
+		{Title: env.S(text.ColMode), Width: 8},
+		{Title: env.S(text.ColScope), Width: 20, Keep: 4, Grow: 1, Max: 64},
+		{Title: env.S(text.ColEvents), Width: events, Right: true, Keep: 1},
+		{Title: env.S(text.ColProgress), Width: 7, Right: true},
+		{Title: env.S(text.ColRequestedBy), Width: 14, Keep: 3, Grow: 1, Max: 24},
+		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
+	}
+}
+
+// query narrows the list by the filter. States and modes are shown in words that the database does not know.
+func (m *Model) query() batch.ReplayQuery {
+	q := batch.ReplayQuery{Text: m.filter}
+	if m.filter == "" {
+		return q
+	}
+	says := func(word string) bool { return strings.Contains(strings.ToLower(word), strings.ToLower(m.filter)) }
+	for _, s := range []batch.State{batch.Queued, batch.Running, batch.Paused, batch.Done, batch.Partial, batch.Failed, batch.Cancelled} {
+		if _, word, _ := m.env.StateOf(s); says(word) {
+			q.States = append(q.States, s)
+		}
+	}
+	for _, mode := range []batch.Mode{batch.Simulate, batch.Apply} {
+		if says(m.env.Mode(mode)) {
+			q.Modes = append(q.Modes, mode)
+		}
+	}
+	return q
+}
+
 func (m *Model) fetch() paged.Fetch[batch.Replay] {
-	filter := strings.ToLower(m.filter)
-	matches := func(r batch.Replay) bool {
-		_, word, _ := m.env.StateOf(r.State)
-		for _, s := range []string{r.ID, word, string(r.State), m.env.Mode(r.Mode), r.RequestedBy, r.ApprovedBy} {
-			if strings.Contains(strings.ToLower(s), filter) {
-				return true
-			}
-		}
-		return false
-	}
+	query, source := m.query(), m.source
 	return func(ctx context.Context, after *batch.Replay, _ bool, limit int) ([]batch.Replay, error) {
-		before := time.Time{}
-		if after != nil {
-			before = after.CreatedAt
+		q := query
+		if q.Limit = limit; after != nil {
+			q.Before = after.CreatedAt
 		}
-		if filter == "" {
-			return m.source.Replays(ctx, limit, before)
-		}
-		var found []batch.Replay
-		for seen := 0; seen < maxScan && len(found) < limit; {
-			rows, err := m.source.Replays(ctx, limit, before)
-			if err != nil {
-				return nil, err
-			}
-			for _, r := range rows {
-				if matches(r) {
-					found = append(found, r)
-				}
-			}
-			if len(rows) < limit {
-				break
-			}
-			seen += len(rows)
-			before = rows[len(rows)-1].CreatedAt
-		}
-		return found[:min(len(found), limit)], nil
+		return source.Replays(ctx, q)
 	}
+}
+
+func (m *Model) count() func(context.Context) (batch.Count, error) {
+	q, source := m.query(), m.source
+	return func(ctx context.Context) (batch.Count, error) { return source.ReplayCount(ctx, q) }
 }
 
 // ID names the screen.
@@ -116,12 +124,12 @@ func (m *Model) ID() screen.ID { return screen.Replays }
 // Subject is nothing: the screen is about all replays.
 func (m *Model) Subject() string { return "" }
 
-// Pollers are the list and the bars.
+// Pollers are the list, its length and the bars.
 func (m *Model) Pollers() []feed.Poller {
 	if len(m.barIDs) == 0 {
-		return []feed.Poller{m.list.Poller()}
+		return []feed.Poller{m.list.Poller(), m.total}
 	}
-	return []feed.Poller{m.list.Poller(), m.bars}
+	return []feed.Poller{m.list.Poller(), m.total, m.bars}
 }
 
 // Live is false: all that moves comes with new data.
@@ -134,6 +142,7 @@ func (m *Model) Back() bool {
 	}
 	m.filter = ""
 	m.list.Ask(m.fetch())
+	m.ask()
 	return true
 }
 
@@ -144,7 +153,14 @@ func (m *Model) Filter() string { return m.filter }
 func (m *Model) SetFilter(s string) tea.Cmd {
 	m.filter = s
 	m.table.Jump(table.First)
+	m.ask()
 	return m.list.Reset(m.fetch(), m.env.Local())
+}
+
+// ask counts anew: the former number is another list's.
+func (m *Model) ask() {
+	m.total.Ask(m.count())
+	m.total.Value = batch.Count{}
 }
 
 // Selected is the replay under the cursor.
@@ -182,6 +198,7 @@ func (m *Model) Keys() []key.Binding {
 // Update takes keys and what was read.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.list.Accept(msg) {
+		m.columns()
 		m.table.Sync(rows{m})
 		m.followRunning()
 		return m.readEnded()
@@ -190,7 +207,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.takeEnded(found)
 		return nil
 	}
-	if m.bars.Accept(msg) {
+	if m.bars.Accept(msg) || m.total.Accept(msg) {
 		return nil
 	}
 	if msg, ok := msg.(tea.KeyMsg); ok {

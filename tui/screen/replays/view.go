@@ -108,7 +108,7 @@ func (m *Model) listBlock(w, h int) layout.Block {
 	if m.filter != "" {
 		title += " /" + text.Clean(m.filter)
 	}
-	out := layout.Block{e.Section(title, screen.Place(e, m.table.Index(), m.Len(), 0, m.list), w)}
+	out := layout.Block{e.Section(title, screen.Place(e, m.table.Index(), m.Len(), m.total.Value, m.list), w)}
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+e.Theme.Muted.Render(e.S(text.Loading))), w, h)
 	}

@@ -80,7 +80,7 @@ func New(env *screen.Env, source Source, origin string) *Model {
 		{Title: env.S(text.ColReason), Width: 12, Grow: 1, Max: 24, Keep: 1},
 		{Title: env.S(text.ColTries), Width: 5, Right: true, Keep: 3},
 		{Title: env.S(text.ColReady), Width: 7, Right: true},
-		{Title: env.S(text.ColRun), Width: 16, Grow: 1, Max: 30, Keep: 4},
+		{Title: env.S(text.ColRun), Width: 16, Grow: 1, Max: 30, Keep: 4, Both: true},
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}}
 	m.list = paged.New(env.Ctx, page, m.fetch(), true)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise.dev/reprise/batch"
 	"reprise.dev/reprise/ledger"
 	"reprise.dev/reprise/tui/component/chart"
 	"reprise.dev/reprise/tui/component/table"
@@ -64,7 +65,7 @@ func (m *Model) queueBlock(w, h int, focused bool) layout.Block {
 	e := m.env
 	title := e.S(text.ReviewTitle) + m.by.words()
 	counts := m.narrowed()
-	remark := screen.Place(e, m.table.Index(), len(m.shown), counts.total, m.list)
+	remark := screen.Place(e, m.table.Index(), len(m.shown), batch.Count{Rows: counts.total}, m.list)
 	if n := m.marks.len(); n > 0 {
 		remark = e.N(text.MarkedCount, int64(n)) + "  " + remark
 	}

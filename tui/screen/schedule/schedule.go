@@ -21,6 +21,7 @@ import (
 type Source interface {
 	// Firings lists slots, newest first (ties by task), after the given one (nil: from the newest).
 	Firings(ctx context.Context, limit int, after *batch.Firing) ([]batch.Firing, error)
+	FiringCount(ctx context.Context) (batch.Count, error)
 	action.Scheduler
 	Hosts(ctx context.Context) ([]batch.Host, error)
 }
@@ -32,6 +33,7 @@ type Model struct {
 	env    *screen.Env
 	source Source
 	list   *paged.List[batch.Firing]
+	total  *feed.Feed[batch.Count]
 	table  table.Table
 	hosts  *feed.Feed[[]batch.Host]
 	next   *feed.Feed[[]batch.NextFiring]
@@ -43,6 +45,7 @@ func New(env *screen.Env, source Source) *Model {
 	m.list = paged.New(env.Ctx, page, func(ctx context.Context, after *batch.Firing, _ bool, limit int) ([]batch.Firing, error) {
 		return source.Firings(ctx, limit, after)
 	}, false)
+	m.total = screen.Total(env.Ctx, source.FiringCount)
 	m.hosts = feed.New(env.Ctx, source.Hosts)
 	m.next = feed.New(env.Ctx, func(context.Context) ([]batch.NextFiring, error) { return source.NextFirings(), nil })
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.FiringsEmpty), Columns: []table.Column{
@@ -63,8 +66,10 @@ func (m *Model) ID() screen.ID { return screen.Schedule }
 // Subject is nothing: the screen is about all schedules.
 func (m *Model) Subject() string { return "" }
 
-// Pollers are the slots, the hosts and the next firings.
-func (m *Model) Pollers() []feed.Poller { return []feed.Poller{m.list.Poller(), m.hosts, m.next} }
+// Pollers are the slots, their number, the hosts and the next firings.
+func (m *Model) Pollers() []feed.Poller {
+	return []feed.Poller{m.list.Poller(), m.total, m.hosts, m.next}
+}
 
 // Live is true while something fires within the minute: then seconds are counted.
 func (m *Model) Live() bool {
@@ -91,7 +96,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.table.Sync(rows{m})
 		return nil
 	}
-	if m.hosts.Accept(msg) || m.next.Accept(msg) {
+	if m.hosts.Accept(msg) || m.next.Accept(msg) || m.total.Accept(msg) {
 		return nil
 	}
 	if msg, ok := msg.(tea.KeyMsg); ok {

@@ -74,7 +74,7 @@ func (m *Model) View(w, h int) layout.Block {
 	if most := max(h-6, h/2); len(top) > most {
 		top = top[:max(most, 0)]
 	}
-	out := append(layout.Fit(top, w, len(top)), m.env.Section(m.env.S(text.SectionFirings), screen.Place(m.env, m.table.Index(), rows{m}.Len(), 0, m.list), w))
+	out := append(layout.Fit(top, w, len(top)), m.env.Section(m.env.S(text.SectionFirings), screen.Place(m.env, m.table.Index(), rows{m}.Len(), m.total.Value, m.list), w))
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+m.env.Theme.Muted.Render(m.env.S(text.Loading))), w, h)
 	}
