@@ -49,3 +49,10 @@ need_postgres() {
   elsewhere:       set REPRISE_PG_BIN to the folder that holds them"
   say "PostgreSQL programs: $(postgres_bin)"
 }
+
+# Builds bin/reprise, which says the commit that it was built from where git knows it.
+build_reprise() {
+  local stamp=false
+  ! git rev-parse --quiet --verify HEAD >/dev/null 2>&1 || stamp=auto
+  go build -buildvcs=$stamp -o bin/reprise ./cmd/reprise
+}
