@@ -144,7 +144,7 @@ func (e *Engine) applyEffects(ctx context.Context, r *run, tasks []task) (why st
 		if why != "" || r.halted() {
 			return why, nil
 		}
-		why = fmt.Sprintf("%d effects are in flight elsewhere; they are settled at the latest when they reach the sweep age", left)
+		why = fmt.Sprintf(Counted(left, remarkInFlightOne, remarkInFlight), left)
 		if !r.pause(ctx, min(100*time.Millisecond<<min(round, 4), time.Second)) {
 			return why, nil
 		}
@@ -192,15 +192,14 @@ func (e *Engine) callAll(ctx context.Context, r *run, tasks []task) (why string,
 		}
 		provider, ok := e.providers[t.rule.Provider]
 		if !ok {
-			return "", fmt.Errorf("effects of kind %s go to provider %q, which this host does not know: add [providers.%s] to its configuration",
-				t.effect.Kind, t.rule.Provider, t.rule.Provider)
+			return "", fmt.Errorf(remarkNoProvider, t.effect.Kind, t.rule.Provider, t.rule.Provider)
 		}
 		release, err := provider.Acquire(ctx)
 		if err != nil {
 			var closed *ClosedError
 			if errors.As(err, &closed) {
 				r.closed = closed
-				why = fmt.Sprintf("provider %s: %s", t.rule.Provider, closed.Why)
+				why = fmt.Sprintf(remarkProvider, t.rule.Provider, closed.Why)
 				break
 			}
 			return "", fmt.Errorf("provider %s: %w", t.rule.Provider, err)
@@ -216,7 +215,7 @@ func (e *Engine) callAll(ctx context.Context, r *run, tasks []task) (why string,
 				return "", err
 			}
 			r.limited = true
-			return fmt.Sprintf("limit of %d effects reached", r.limits.Effects), nil
+			return fmt.Sprintf(Counted(r.limits.Effects, remarkLimitOne, remarkLimit), r.limits.Effects), nil
 		}
 		group.Go(func() {
 			if err := e.callOne(ctx, r, t, provider, release); err != nil {

@@ -98,6 +98,12 @@ func TestP8_PoisonEventsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	if err != nil || len(failures) != 3 || failures[0].Position != 2 || failures[1].Position != 3 || failures[2].Position != 5 {
 		t.Fatalf("%+v, %v", failures, err)
 	}
+	if failures[2].Reason != "ocorrido_em is infinite" {
+		t.Errorf("reason %q", failures[2].Reason)
+	}
+	if diff := cmp.Diff([]string{"3 events could not be processed (replay show lists them)"}, r.Summary.Missing); diff != "" {
+		t.Error(diff)
+	}
 	b.wantDelivered(1, 1, 4)
 	b.wantDelivered(0, 2, 3, 5)
 }

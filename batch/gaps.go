@@ -41,9 +41,9 @@ func (e *Engine) waitForGaps(ctx context.Context, r Replay) (missing int64, open
 			return missing, "", nil
 		}
 		if time.Now().After(deadline) {
-			return missing, fmt.Sprintf("%d positions are missing and a transaction that may still fill them has been open for more than %s", missing, e.GapWait), nil
+			return missing, fmt.Sprintf(Counted(missing, remarkOpenGap, remarkOpenGaps), missing, e.GapWait), nil
 		}
-		if err := e.waitFor(ctx, r.ID, fmt.Sprintf("%d positions are missing; waiting for open transactions that may fill them", missing)); err != nil {
+		if err := e.waitFor(ctx, r.ID, fmt.Sprintf(Counted(missing, remarkGap, remarkGaps), missing)); err != nil {
 			return missing, "", err
 		}
 		select {

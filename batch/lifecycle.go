@@ -172,14 +172,14 @@ func (s *Store) drift(ctx context.Context, r Replay) ([]string, error) {
 		return nil, err
 	}
 	if len(applied) > 0 {
-		drift = append(drift, "it was approved before, as "+strings.Join(applied, ", "))
+		drift = append(drift, fmt.Sprintf(remarkApproved, strings.Join(applied, ", ")))
 	}
 	var moved int64
 	if err := s.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, h.State().Drift, r.ID).Scan(&moved) }); err != nil {
 		return nil, fmt.Errorf("drift of %s: %w", r.ID, err)
 	}
 	if moved > 0 {
-		drift = append(drift, fmt.Sprintf("the state of %d orders changed since the simulation", moved))
+		drift = append(drift, fmt.Sprintf(Counted(moved, remarkMovedOne, remarkMoved), moved))
 	}
 	first, last := bounds(r.Scope)
 	var events int64
@@ -190,15 +190,15 @@ func (s *Store) drift(ctx context.Context, r Replay) ([]string, error) {
 		return nil, fmt.Errorf("drift of %s: %w", r.ID, err)
 	}
 	if r.Summary != nil && events != r.Summary.Events {
-		drift = append(drift, fmt.Sprintf("the scope holds %d events, the simulation saw %d", events, r.Summary.Events))
+		drift = append(drift, fmt.Sprintf(Counted(events, remarkScopeOne, remarkScope), events, r.Summary.Events))
 	}
 	for kind, now := range s.rules {
 		if then, ok := r.Rules[kind]; !ok || then != now {
-			drift = append(drift, fmt.Sprintf("the configured policy for effects of kind %s changed; the apply keeps the simulation's", kind))
+			drift = append(drift, fmt.Sprintf(remarkNewPolicy, kind))
 		}
 	}
 	if r.CodeVersion != s.version {
-		drift = append(drift, fmt.Sprintf("the simulation ran with program version %s, this is %s", r.CodeVersion, s.version))
+		drift = append(drift, fmt.Sprintf(remarkOldProgram, r.CodeVersion, s.version))
 	}
 	slices.Sort(drift)
 	return drift, nil

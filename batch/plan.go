@@ -167,7 +167,7 @@ func (s *Store) waitForOverlap(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return s.waitFor(ctx, id, "positions are being worked by "+strings.Join(p.Overlaps, ", "))
+	return s.waitFor(ctx, id, fmt.Sprintf(remarkOverlap, strings.Join(p.Overlaps, ", ")))
 }
 
 // notify tells every runner that a replay changed. It saves time only: they look by themselves as well.

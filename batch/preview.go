@@ -47,12 +47,12 @@ func (s *Store) Preview(ctx context.Context, q Request) (Preview, error) {
 			return Preview{}, fmt.Errorf("preview: effects %s: %w", kind, err)
 		}
 		if !known {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("effects of kind %s have no policy in the configuration: they will be suppressed", kind))
+			p.Warnings = append(p.Warnings, fmt.Sprintf(remarkUnknownKind, kind))
 		}
 		p.Kinds = append(p.Kinds, k)
 	}
 	if p.Events == 0 {
-		p.Warnings = append(p.Warnings, "no archived event is in this scope: check the window and its time zone")
+		p.Warnings = append(p.Warnings, remarkNoEvents)
 	}
 	if q.Mode == Apply {
 		if p.Overlaps, err = s.overlaps(ctx, p.First, p.Last); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) suppressedBefore(ctx context.Context, first, last int64) ([]stri
 	_, err = pgx.ForEachRow(rows, []any{&id, &policy}, func() error {
 		for kind, now := range s.rules {
 			if before, ok := policy[kind]; now.Mode == ModeApply && (!ok || before.Mode == ModeSuppress) {
-				warnings = append(warnings, fmt.Sprintf("%s suppressed effects of kind %s on some of these positions; this run would send them", id, kind))
+				warnings = append(warnings, fmt.Sprintf(remarkSuppressed, id, kind))
 			}
 		}
 		policy = nil

@@ -92,7 +92,7 @@ func readEvents(ctx context.Context, q querier, h Handler, s Scope, after, last 
 		case !taken[ev.Type]:
 			p.fate = passed
 		case at.InfinityModifier != pgtype.Finite:
-			p.fate, p.reason = poison, "ocorrido_em is infinite"
+			p.fate, p.reason = poison, remarkInfinite
 		default:
 			project(h, ev, &p)
 		}
@@ -111,7 +111,7 @@ func readEvents(ctx context.Context, q querier, h Handler, s Scope, after, last 
 func project(h Handler, ev Event, p *projected) {
 	defer func() {
 		if r := recover(); r != nil {
-			p.fate, p.reason, p.effects = poison, fmt.Sprintf("handler %s panicked: %v", h.Name(), r), nil
+			p.fate, p.reason, p.effects = poison, fmt.Sprintf(remarkHandlerFell, h.Name(), r), nil
 		}
 	}()
 	out, err := h.Project(ev)

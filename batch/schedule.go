@@ -186,7 +186,7 @@ const claimSlotSQL = `
 
 func (e *Engine) fire(ctx context.Context, s Schedule, slot time.Time, missed bool, now time.Time) error {
 	if missed {
-		tag, err := e.pool.Exec(ctx, claimSlotSQL, s.Name, slot, e.host, "perdido", "not run in time: nobody was there, or the one before was at work")
+		tag, err := e.pool.Exec(ctx, claimSlotSQL, s.Name, slot, e.host, "perdido", remarkMissed)
 		if err == nil && tag.RowsAffected() == 1 {
 			e.log.Error("schedule slot missed", "name", s.Name, "slot", slot.In(s.Zone))
 		}
@@ -201,10 +201,6 @@ func (e *Engine) fire(ctx context.Context, s Schedule, slot time.Time, missed bo
 		if _, _, busy, err := atWork(ctx, tx, s.Name, slot); err != nil || busy {
 			return cmp.Or(err, errAtWork) // and the slot is nobody's again
 		}
-		late := ""
-		if now.Sub(slot) > time.Minute {
-			late = fmt.Sprintf(" (%s late)", now.Sub(slot).Round(time.Second))
-		}
 		var detail string
 		// A savepoint, so that a failing task leaves its slot on record.
 		failure = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) (err error) {
@@ -217,9 +213,12 @@ func (e *Engine) fire(ctx context.Context, s Schedule, slot time.Time, missed bo
 		} else if slices.Contains([]string{sweepTask}, detail) {
 			state, detail = "executando", "" // the job writes how it ended
 		}
+		if late := now.Sub(slot).Round(time.Second); late > time.Minute {
+			detail = fmt.Sprintf(remarkLate, detail, late)
+		}
 		_, err = tx.Exec(ctx, `
 			update agenda_disparo set estado = $3::text, detalhe = nullif($4, ''), terminado_em = case when $3::text <> 'executando' then clock_timestamp() end
-			where tarefa = $1 and previsto_para = $2`, s.Name, slot, state, detail+late)
+			where tarefa = $1 and previsto_para = $2`, s.Name, slot, state, detail)
 		return err
 	})
 	if err != nil {
@@ -261,9 +260,9 @@ func (s *Store) QueueSchedule(request func(slot time.Time) Request) Task {
 		}
 		r, err := s.insert(ctx, tx, q, Replay{Rules: s.rules})
 		if errors.Is(err, ErrExists) {
-			return "already queued as " + q.ID, nil
+			return fmt.Sprintf(remarkQueuedBefore, q.ID), nil
 		}
-		return "queued " + r.ID, err
+		return fmt.Sprintf(remarkQueued, r.ID), err
 	}
 }
 

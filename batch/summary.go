@@ -40,26 +40,26 @@ func (s *Store) summarize(ctx context.Context, tx pgx.Tx, r Replay, whole bool) 
 			return sum, err
 		}
 	}
-	say := func(n int64, format string) {
+	say := func(n int64, one, many string) {
 		if n > 0 {
-			sum.Missing = append(sum.Missing, fmt.Sprintf(format, n))
+			sum.Missing = append(sum.Missing, fmt.Sprintf(Counted(n, one, many), n))
 		}
 	}
-	say(sum.Poison, "%d events could not be processed (replay show lists them)")
+	say(sum.Poison, remarkPoisonOne, remarkPoison)
 	var doubt, waiting int64
 	for _, c := range sum.Effects {
 		doubt, waiting = doubt+c.Uncertain, waiting+c.Pending
 	}
 	if r.Mode == Apply {
-		say(doubt, "%d effects are uncertain and wait for review")
-		say(waiting, "%d effects are pending")
+		say(doubt, remarkDoubtOne, remarkDoubt)
+		say(waiting, remarkPendingOne, remarkPending)
 	}
 	if unknown := unknownKinds(r.Rules, sum.Counters); len(unknown) > 0 {
-		sum.Missing = append(sum.Missing, "no policy for effects of kind "+kindList(unknown)+": they were suppressed")
+		sum.Missing = append(sum.Missing, fmt.Sprintf(remarkNoPolicy, kindList(unknown)))
 	}
 	for _, p := range parts {
 		if !p.Done {
-			sum.Missing = append(sum.Missing, "not every partition was worked to its end")
+			sum.Missing = append(sum.Missing, remarkUnfinished)
 			break
 		}
 	}

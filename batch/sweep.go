@@ -262,18 +262,18 @@ func (r SweepReport) String() string {
 	}
 	var parts []string
 	for _, p := range []struct {
-		n    int64
-		what string
+		n      int64
+		remark string
 	}{
-		{moved, "moved to review"}, {r.Retried, "brought to an end"}, {r.LeftOver, "left over"},
-		{r.LookedUp, "looked up"}, {unknown, "of unknown kind"}, {r.NoEvent, "without event"},
+		{moved, remarkSwept}, {r.Retried, remarkRetried}, {r.LeftOver, remarkLeftOver},
+		{r.LookedUp, remarkLookedUp}, {unknown, remarkStrange}, {r.NoEvent, remarkNoEvent},
 	} {
 		if p.n != 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+			parts = append(parts, fmt.Sprintf(p.remark, p.n))
 		}
 	}
 	if len(parts) == 0 {
-		return "nothing to settle"
+		return remarkNothing
 	}
 	return strings.Join(parts, ", ")
 }

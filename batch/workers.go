@@ -153,7 +153,7 @@ func (e *Engine) jobFailed(ctx context.Context, id string, job *rivertype.JobRow
 	}
 	why := clean(err.Error())
 	if len(job.Errors) < giveUpAfter {
-		return errors.Join(err, e.waitFor(ctx, id, fmt.Sprintf("tried again after an error: %s", why)))
+		return errors.Join(err, e.waitFor(ctx, id, fmt.Sprintf(remarkRetry, why)))
 	}
 	failure := pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
 		r, err := lockReplay(ctx, tx, id)

@@ -251,7 +251,7 @@ func (a *app) done(msg form.Done) tea.Cmd {
 		return cmd
 	}
 	if msg.Err != nil {
-		a.toasts.Add(toast.Message{Kind: toast.Bad, Text: text.CleanLine(msg.Err.Error())}, a.env.Local())
+		a.toasts.Add(toast.Message{Kind: toast.Bad, Text: text.CleanLine(a.env.Remark(msg.Err.Error()))}, a.env.Local())
 		return nil
 	}
 	if _, dialog := msg.Then.(screen.Show); dialog || msg.Then == nil { // nobody waits for the next dialog

@@ -120,7 +120,7 @@ func TestApprovingIsSignedWithTheRunsID(t *testing.T) {
 	r := newRig(t, rigOptions{w: 120, h: 40})
 	r.open(screen.Diff, "simular-2026-10-14")
 	r.press("a")
-	r.sees("type aplicar-2026-10-14-v3", "31 orders got a newer version", "08:00–20:00", "sent to avisos", "23,736 would apply")
+	r.sees("type aplicar-2026-10-14-v3", "the state of 31 orders changed since", "08:00–20:00", "sent to avisos", "23,736 would apply")
 	r.press(`"aplicar-2026-10-14"`, "enter", "enter")
 	r.sees("That is not aplicar-2026-10-14-v3.")
 	if len(r.store.Commanded()) != 0 {

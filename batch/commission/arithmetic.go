@@ -56,11 +56,11 @@ func (p payload) exact(divisor int64) (int64, error) {
 func (p payload) exactBig(divisor int64) (int64, error) {
 	v, ok := new(big.Rat).SetString(p.cents)
 	if !ok || !v.IsInt() {
-		return 0, fmt.Errorf("valorCentavos = %s nao e inteiro", excerpt(p.cents))
+		return 0, fmt.Errorf(remarkNotWhole, excerpt(p.cents))
 	}
 	x, ok := new(big.Rat).SetString(p.share)
 	if !ok || math.IsInf(p.shareF, 0) {
-		return 0, fmt.Errorf("percentual = %s e grande demais", excerpt(p.share))
+		return 0, fmt.Errorf(remarkTooLarge, excerpt(p.share))
 	}
 	x.Mul(x, v).Quo(x, new(big.Rat).SetInt64(divisor)).Add(x, big.NewRat(1, 2))
 	floor := new(big.Int).Div(x.Num(), x.Denom()) // Euclidean; the denominator is positive
@@ -71,7 +71,7 @@ func (p payload) exactBig(divisor int64) (int64, error) {
 }
 
 func (p payload) outOfRange() error {
-	return fmt.Errorf("a comissao de valorCentavos = %s e percentual = %s nao cabe em 64 bits", excerpt(p.cents), excerpt(p.share))
+	return fmt.Errorf(remarkOutOfRange, excerpt(p.cents), excerpt(p.share))
 }
 
 // decimal is ±digits / 10^places.

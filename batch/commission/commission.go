@@ -61,11 +61,11 @@ func (handler) State() batch.StateTable { return stateTable }
 func (h handler) Project(e batch.Event) (batch.Projection, error) {
 	p, err := parse(e.Payload)
 	if err != nil {
-		return batch.Projection{}, fmt.Errorf("payload de %s invalido: %w", OrderPaid, err)
+		return batch.Projection{}, fmt.Errorf(remarkInvalid, OrderPaid, err)
 	}
 	value, err := p.commission(h.arithmetic, h.divisor)
 	if err != nil {
-		return batch.Projection{}, fmt.Errorf("payload de %s invalido: %w", OrderPaid, err)
+		return batch.Projection{}, fmt.Errorf(remarkInvalid, OrderPaid, err)
 	}
 	out := batch.Projection{
 		Value:   value,

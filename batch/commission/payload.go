@@ -21,12 +21,12 @@ type payload struct {
 // percentual is a number. Of a repeated key the last one counts.
 func parse(raw []byte) (payload, error) {
 	if !gjson.ValidBytes(raw) {
-		return payload{}, errors.New("nao e JSON")
+		return payload{}, errors.New(remarkNotJSON)
 	}
 	// Not copied: a payload may be large, and nothing of it is kept once the event is projected.
 	object := gjson.Parse(unsafe.String(unsafe.SliceData(raw), len(raw)))
 	if !object.IsObject() {
-		return payload{}, errors.New("nao e um objeto")
+		return payload{}, errors.New(remarkNoObject)
 	}
 	var cents, share gjson.Result
 	object.ForEach(func(key, value gjson.Result) bool {
@@ -47,7 +47,7 @@ func parse(raw []byte) (payload, error) {
 		return payload{}, err
 	}
 	if math.IsInf(p.centsF, 0) || p.centsF != math.Trunc(p.centsF) {
-		return payload{}, fmt.Errorf("valorCentavos = %s nao e inteiro", excerpt(p.cents))
+		return payload{}, fmt.Errorf(remarkNotWhole, excerpt(p.cents))
 	}
 	return p, nil
 }
@@ -55,14 +55,14 @@ func parse(raw []byte) (payload, error) {
 // number reads a JSON number as JavaScript does: to the nearest double, infinite beyond their range.
 func number(name string, r gjson.Result) (float64, error) {
 	if !r.Exists() {
-		return 0, fmt.Errorf("%s ausente", name)
+		return 0, fmt.Errorf(remarkMissing, name)
 	}
 	if r.Type != gjson.Number {
-		return 0, fmt.Errorf("%s = %s nao e um numero", name, excerpt(r.Raw))
+		return 0, fmt.Errorf(remarkNotANumber, name, excerpt(r.Raw))
 	}
 	f, err := strconv.ParseFloat(r.Raw, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%s = %s nao e um numero", name, excerpt(r.Raw))
+		return 0, fmt.Errorf(remarkNotANumber, name, excerpt(r.Raw))
 	}
 	return f, nil
 }

@@ -46,7 +46,7 @@ func (p *Provider) failing() error {
 	if at := p.opensAt.Load(); at != nil {
 		until = *at
 	}
-	return &batch.ClosedError{Why: fmt.Sprintf("it failed %d times in a row", p.BreakerAfter), Until: until, Failing: true}
+	return &batch.ClosedError{Why: fmt.Sprintf(batch.Counted(p.BreakerAfter, remarkFailedOnce, remarkFailed), p.BreakerAfter), Until: until, Failing: true}
 }
 
 // admit lets one caller at a time pass while the breaker is half-open.
@@ -55,7 +55,7 @@ func (p *Provider) admit() (endProbe func(), err error) {
 		return func() {}, nil
 	}
 	if !p.probing.CompareAndSwap(false, true) {
-		return nil, &batch.ClosedError{Why: "it failed, and is being tried again", Until: time.Now().Add(time.Second), Failing: true}
+		return nil, &batch.ClosedError{Why: remarkProbed, Until: time.Now().Add(time.Second), Failing: true}
 	}
 	return func() { p.probing.Store(false) }, nil
 }

@@ -98,7 +98,7 @@ func (p *Provider) judge(ctx context.Context, status int, answer json.RawMessage
 		// The ledger calls again without asking for the rate: this waits for that call's turn.
 		_, wait := p.takeTurn(math.MaxInt64)
 		pause(ctx, wait)
-		return nil, ledger.NotSent(fmt.Errorf("the provider answered %d", status))
+		return nil, ledger.NotSent(fmt.Errorf(remarkAnswered, status))
 	case slices.Contains(p.RefusedStatuses, status):
 		return nil, ledger.RefusedBy(reason, answer)
 	case status < 200 || status > 299:

@@ -225,7 +225,7 @@ func (p *Provider) Acquire(ctx context.Context) (release func(), err error) {
 
 func (p *Provider) openNow() error {
 	if open, until := p.hours.open(time.Now()); !open {
-		return &batch.ClosedError{Why: fmt.Sprintf("outside sending hours (%s, %s)", p.hours.text, p.hours.zone), Until: until}
+		return &batch.ClosedError{Why: fmt.Sprintf(remarkHours, p.hours.text, p.hours.zone), Until: until}
 	}
 	return p.failing()
 }
@@ -233,7 +233,7 @@ func (p *Provider) openNow() error {
 func (p *Provider) waitForRate(ctx context.Context) error {
 	turn, wait := p.takeTurn(longestWait)
 	if wait > longestWait {
-		return &batch.ClosedError{Why: fmt.Sprintf("the rate of %g calls a second is used up", p.Rate), Until: time.Now().Add(wait)}
+		return &batch.ClosedError{Why: fmt.Sprintf(batch.Counted(p.Rate, remarkRateOne, remarkRate), p.Rate), Until: time.Now().Add(wait)}
 	}
 	if wait > 0 && !pause(ctx, wait) {
 		turn.Cancel()

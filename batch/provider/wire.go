@@ -69,7 +69,7 @@ func allowed(_ context.Context, _, address string, _ syscall.RawConn) error {
 }
 
 // errSealed is what a write gets after its call was given up as not sent.
-var errSealed = errors.New("the call was given up before it was written")
+var errSealed = errors.New(remarkSealed)
 
 // conn watches what is written. With TLS it watches what goes in: a record that leaves in part cannot be read
 // by anybody.

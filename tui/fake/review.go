@@ -176,9 +176,9 @@ func (s *Store) Occurrences(ctx context.Context, key string) ([]ledger.Occurrenc
 	}
 	at := s.now().Add(-25 * time.Hour)
 	return []ledger.Occurrence{
-		{ID: 1, Key: key, Execution: s.text("aplicar-2026-10-14-v2"), Kind: s.text("nao-enviado"), Text: s.text("dial tcp 10.20.0.7:443: connect: connection refused"), At: at},
-		{ID: 2, Key: key, Execution: s.text("aplicar-2026-10-14-v2"), Kind: s.text("falha-ambigua"), Text: s.text("no answer within 10s; the request had been written"), At: at.Add(64 * time.Second)},
-		{ID: 3, Key: key, Execution: s.text("aplicar-2026-10-14-v2"), Kind: s.text("consulta"), Text: s.text("provider was asked for the key"), Answer: json.RawMessage(s.text(`{"status":"unknown","checkedAt":"2026-10-14T16:31:12Z"}`)), At: at.Add(31 * time.Minute)},
+		{ID: 1, Key: key, Execution: s.text("aplicar-2026-10-14-v2"), Kind: s.text("nao-enviado"), Text: s.text("not sent: dial tcp 10.20.0.7:443: connect: connection refused"), At: at},
+		{ID: 2, Key: key, Execution: s.text("aplicar-2026-10-14-v2"), Kind: s.text("falha-ambigua"), Text: s.text("sem-resposta: context deadline exceeded"), At: at.Add(64 * time.Second)},
+		{ID: 3, Key: key, Execution: s.text("aplicar-2026-10-14-v2"), Kind: s.text("consulta"), Text: s.text("inacessivel: status 200 OK"), Answer: json.RawMessage(s.text(`{"status":"unknown","checkedAt":"2026-10-14T16:31:12Z"}`)), At: at.Add(31 * time.Minute)},
 	}, nil
 }
 

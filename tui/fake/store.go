@@ -326,7 +326,7 @@ func (s *Store) ApprovePreview(ctx context.Context, id, newID string) (batch.App
 	return batch.ApprovalPreview{
 		Simulation: *r, NewID: cmp.Or(newID, "aplicar-2026-10-14-v3"), Totals: s.totals(), Effects: simulated(), Rules: rules(),
 		Hours: s.text("08:00–20:00 America/Sao_Paulo"), RequestedBy: r.RequestedBy,
-		Drift: []string{s.text("31 orders got a newer version since the simulation: they will be left as they are")},
+		Drift: []string{s.text("the state of 31 orders changed since the simulation")},
 	}, nil
 }
 

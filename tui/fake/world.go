@@ -44,11 +44,11 @@ func (s *Store) makeReplays() {
 	}
 	q := add("simular-2026-10-15-1140", batch.Simulate, batch.Queued, batch.Scope{FirstPos: num(1_252_764), LastPos: num(1_260_000), Types: []string{"pedido.pago"}}, 0, "operador_b", 90*time.Second)
 	q.Events, q.PlannedAt, q.StartedAt = nil, nil, nil
-	q.Waiting = s.text("a free runner")
+	q.Waiting = s.text("tried again after an error: count events: canceling statement due to lock timeout")
 
 	run := add("aplicar-2026-10-14-v2", batch.Apply, batch.Running, day(14), 48_213, "operador_a", 9*time.Minute+12*time.Second)
 	run.ApprovedBy, run.Simulation, run.Limits.Effects, run.Partitions = s.text("operador_b"), "simular-2026-10-14", 60_000, 96
-	run.Waiting = s.text("provider avisos: 40 calls per second")
+	run.Waiting = s.text("provider avisos: the rate of 40 calls a second is used up")
 
 	sim := add("simular-2026-10-14", batch.Simulate, batch.Done, day(14), 48_213, "operador_a", 55*time.Minute)
 	sim.FinishedAt = at(now.Add(-52 * time.Minute))
@@ -62,7 +62,7 @@ func (s *Store) makeReplays() {
 			"publicar-extrato":   {Suppressed: 46_806},
 		}},
 		Events: 48_190, Gaps: []batch.Gap{{First: 1_219_004, Last: 1_219_006}}, GapCount: 3, Late: 2, Orders: 41_007, Changed: 40_958,
-		Missing: []string{s.text("23 events could not be processed"), s.text("42 effects wait for review")}, Elapsed: 29 * time.Minute,
+		Missing: []string{s.text("23 events could not be processed (replay show lists them)"), s.text("42 effects are uncertain and wait for review")}, Elapsed: 29 * time.Minute,
 	}
 	held := add("aplicar-2026-10-13-v1", batch.Apply, batch.Paused, day(13), 39_120, "operador_c", 26*time.Hour)
 	held.Holder, held.HolderSince = s.text("bastion-2 pid 4188"), at(now.Add(-25*time.Hour))
@@ -215,9 +215,9 @@ func (s *Store) makeDiff(n int) {
 
 func (s *Store) makeFailures() {
 	reasons := []string{
-		"payload of pedido.pago is invalid: valorCentavos is not a whole number (100.5)",
-		"payload of pedido.pago is invalid: percentual is missing",
-		"payload of pedido.pago is invalid: valorCentavos is text (\"8750\")",
+		"payload de pedido.pago invalido: valorCentavos = 100.5 nao e inteiro",
+		"payload de pedido.pago invalido: percentual ausente",
+		"payload de pedido.pago invalido: valorCentavos = \"8750\" nao e um numero",
 	}
 	for i := range 23 {
 		n := int64(1_300 + i*17)
@@ -247,18 +247,21 @@ func (s *Store) makeFirings() {
 	for i := range 300 {
 		slot := now.Add(-time.Duration(i) * 5 * time.Minute).Truncate(5 * time.Minute)
 		f := batch.Firing{Task: s.text("varredura"), Slot: slot, State: "concluido", Host: s.text([]string{"bastion-1", "bastion-2"}[i%2]), ClaimedAt: slot.Add(300 * time.Millisecond), FinishedAt: at(slot.Add(time.Duration(2+i%5) * time.Second)),
-			Detail: s.text(fmt.Sprintf("%d stale: %d to incerto, %d sent again, %d left alone", i%4*3, i%4, i%4*2, 0))}
+			Detail: s.text("nothing to settle")}
+		if n := i % 4; n > 0 {
+			f.Detail = s.text(fmt.Sprintf("%d moved to review, %d brought to an end", n, n*1_204))
+		}
 		switch {
 		case i == 0:
 			f.State, f.FinishedAt, f.Detail = "executando", nil, ""
 		case i == 9:
 			f.State, f.Detail = "falhou", s.text("panic: runtime error: index out of range [3] with length 3; stack in the log, run 9f3c")
 		case i == 21:
-			f.State, f.FinishedAt, f.Detail, f.ClaimedAt = "perdido", nil, s.text("the host was asleep for 22 min; deadline 10 min"), slot.Add(22*time.Minute)
+			f.State, f.FinishedAt, f.Detail, f.ClaimedAt = "perdido", nil, s.text("not run in time: nobody was there, or the one before was at work"), slot.Add(22*time.Minute)
 		}
 		s.firings = append(s.firings, f)
 		if i%144 == 30 {
-			s.firings = append(s.firings, batch.Firing{Task: s.text("reprocessar-ontem"), Slot: slot.Add(-time.Minute), State: "concluido", Host: s.text("bastion-1"), ClaimedAt: slot.Add(3 * time.Minute), FinishedAt: at(slot.Add(31 * time.Minute)), Detail: s.text("queued simular-2026-10-14")})
+			s.firings = append(s.firings, batch.Firing{Task: s.text("reprocessar-ontem"), Slot: slot.Add(-time.Minute), State: "concluido", Host: s.text("bastion-1"), ClaimedAt: slot.Add(3 * time.Minute), FinishedAt: at(slot.Add(31 * time.Minute)), Detail: s.text("queued simular-2026-10-14 (4m0s late)")})
 		}
 	}
 }

@@ -83,7 +83,7 @@ func Account(e *Env, r batch.Replay, w int) layout.Block {
 		out = append(out, e.Effects(s.Effects, r.Mode == batch.Simulate, w)...)
 	}
 	for _, missing := range s.Missing {
-		out = append(out, e.Paragraph(t.Warning+" "+text.CleanLine(missing), t.Warn, w)...)
+		out = append(out, e.Paragraph(t.Warning+" "+text.CleanLine(e.Remark(missing)), t.Warn, w)...)
 	}
 	return out
 }

@@ -123,7 +123,7 @@ func (e *Env) Call(timeout time.Duration, run func(ctx context.Context) (tea.Msg
 		defer cancel()
 		msg, err := run(ctx)
 		if err != nil {
-			return Toast{Kind: toast.Bad, Text: text.CleanLine(err.Error())}
+			return Toast{Kind: toast.Bad, Text: text.CleanLine(e.Remark(err.Error()))}
 		}
 		return msg
 	}

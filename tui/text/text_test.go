@@ -204,7 +204,7 @@ var verb = regexp.MustCompile(`%[-+# 0-9.]*[a-zA-Z%]`)
 func TestCatalogue(t *testing.T) {
 	files := token.NewFileSet()
 	messages := 0
-	for _, name := range []string{"catalogue.go", "catalogue_replays.go", "catalogue_review.go", "catalogue_keys.go"} {
+	for _, name := range []string{"catalogue.go", "catalogue_replays.go", "catalogue_review.go", "catalogue_keys.go", "catalogue_remarks.go"} {
 		file, err := parser.ParseFile(files, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func (f *Form) Update(msg tea.Msg) (done bool, cmd tea.Cmd) {
 		}
 		f.busy = false
 		if msg.Err != nil {
-			f.problem = text.CleanLine(msg.Err.Error())
+			f.problem = text.CleanLine(f.printer.Remark(msg.Err.Error()))
 			return false, nil
 		}
 		if msg.Then == nil {

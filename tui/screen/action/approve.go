@@ -75,7 +75,7 @@ func approvalBody(e *screen.Env, p batch.ApprovalPreview, w int) layout.Block {
 	s := p.Simulation
 	body := e.Paragraph(e.S(text.ApproveWhat, text.Clean(p.NewID)), e.Theme.Text, w)
 	for _, d := range p.Drift {
-		body = append(body, e.Paragraph(e.Theme.Warning+" "+text.CleanLine(d), e.Theme.Warn, w)...)
+		body = append(body, e.Paragraph(e.Theme.Warning+" "+text.CleanLine(e.Remark(d)), e.Theme.Warn, w)...)
 	}
 	body = append(body, e.Section(e.S(text.SectionEffects), "", w))
 	body = append(body, e.Effects(p.Effects, true, w)...)

@@ -168,7 +168,7 @@ func previewWarnings(e *screen.Env, p batch.Preview, w int) layout.Block {
 		lines = append(lines, e.S(text.PreviewOverlaps, strings.Join(ids, ", ")))
 	}
 	for _, warning := range p.Warnings {
-		lines = append(lines, text.CleanLine(warning))
+		lines = append(lines, text.CleanLine(e.Remark(warning)))
 	}
 	var out layout.Block
 	for _, line := range lines {

@@ -44,7 +44,7 @@ func RunNow(e *screen.Env, s Scheduler, task string) tea.Cmd {
 				}
 				said := e.S(text.RunNowDone, text.Clean(f.Task))
 				if f.Detail != "" {
-					said += " " + text.CleanLine(f.Detail)
+					said += " " + text.CleanLine(e.Remark(f.Detail))
 				}
 				return screen.Changed{Toast: screen.Toast{Kind: toast.Good, Text: said}}, nil
 			}, ""

@@ -192,7 +192,7 @@ func (r rows) Row(i int) table.Row {
 		{Text: r.env.Int(f.Position), Style: t.Muted},
 		{Text: f.EventID, Style: t.Text},
 		{Text: f.OrderID, Style: t.Text},
-		{Text: f.Reason, Style: t.Text},
+		{Text: r.env.Remark(f.Reason), Style: t.Text},
 		{Text: r.env.Ago(f.At), Style: t.Muted},
 	}}
 }
@@ -237,7 +237,7 @@ func (m *Model) detail(w, h int) layout.Block {
 	}
 	out := layout.Block{e.Section(screen.Quote(f.EventID), size, w)}
 	var lines layout.Block
-	lines = append(lines, e.Paragraph(t.Failed+" "+text.CleanLine(f.Reason), t.Bad, w-2)...)
+	lines = append(lines, e.Paragraph(t.Failed+" "+text.CleanLine(e.Remark(f.Reason)), t.Bad, w-2)...)
 	for _, warning := range e.Warnings(f.EventID, f.OrderID) {
 		lines = append(lines, e.Paragraph(t.Warning+" "+warning, t.Warn, w-2)...)
 	}

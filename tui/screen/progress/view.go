@@ -105,7 +105,7 @@ func (m *Model) summary(w int) layout.Block {
 		label text.M
 		text  string
 		style theme.Style
-	}{{text.LabelWaiting, r.Waiting, t.Info}, {text.LabelHolder, r.Holder, t.Warn}, {text.LabelError, r.Error, t.Bad}} {
+	}{{text.LabelWaiting, e.Remark(r.Waiting), t.Info}, {text.LabelHolder, r.Holder, t.Warn}, {text.LabelError, e.Remark(r.Error), t.Bad}} {
 		if why.text != "" {
 			out = append(out, text.Truncate(t.Muted.Render(e.S(why.label)+"  ")+why.style.Render(text.CleanLine(why.text)), w))
 		}

@@ -125,10 +125,10 @@ func (m *Model) detail(w int) layout.Block {
 	out := layout.Block{e.Section(text.Clean(r.ID), "", w)}
 	f := e.Facts()
 	if r.Waiting != "" {
-		f.Add(text.LabelWaiting, text.CleanLine(r.Waiting), t.Info)
+		f.Add(text.LabelWaiting, text.CleanLine(e.Remark(r.Waiting)), t.Info)
 	}
 	if r.Error != "" {
-		f.Add(text.LabelError, text.CleanLine(r.Error), t.Bad)
+		f.Add(text.LabelError, text.CleanLine(e.Remark(r.Error)), t.Bad)
 	}
 	if r.Holder != "" {
 		held := text.Clean(r.Holder)

@@ -151,7 +151,7 @@ func (m *Model) bulkStep(msg bulkStep) tea.Cmd {
 	b.others += msg.others
 	b.refused += msg.refused
 	if msg.err != nil {
-		b.lastErr = text.CleanLine(msg.err.Error())
+		b.lastErr = text.CleanLine(m.env.Remark(msg.err.Error()))
 	}
 	left := m.leave(msg.done)
 	if len(b.todo) > 0 && !b.stopped && msg.refused < n {

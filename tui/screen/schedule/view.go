@@ -41,7 +41,7 @@ func (r rows) Row(i int) table.Row {
 		{Text: took, Style: t.Text},
 		{Text: late, Style: lateStyle},
 		{Text: f.Host, Style: t.Muted},
-		{Text: f.Detail, Style: t.Muted},
+		{Text: e.Remark(f.Detail), Style: t.Muted},
 	}}
 }
 
@@ -81,7 +81,7 @@ func (m *Model) View(w, h int) layout.Block {
 	f, ok := m.selected()
 	below := layout.Block(nil)
 	if ok && f.Detail != "" && h >= 16 {
-		below = append(layout.Block{m.env.Section(text.Clean(f.Task)+"  "+m.env.Time(f.Slot), text.Clean(f.Host), w)}, m.env.Paragraph(text.CleanLine(f.Detail), m.env.Theme.Text, w)...)
+		below = append(layout.Block{m.env.Section(text.Clean(f.Task)+"  "+m.env.Time(f.Slot), text.Clean(f.Host), w)}, m.env.Paragraph(text.CleanLine(m.env.Remark(f.Detail)), m.env.Theme.Text, w)...)
 		below = below[:min(len(below), 5)]
 	}
 	out = append(out, m.table.View(rows{m}, w, max(h-len(out)-len(below), 2), true)...)
