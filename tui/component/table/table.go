@@ -307,7 +307,7 @@ func (t *Table) row(r Row, widths []int, w int, selected, focused bool) string {
 			used += widths[i]
 			continue
 		}
-		content := ""
+		var content string
 		if c.Both {
 			content = text.Ends(cell.Text, widths[i])
 		} else {
