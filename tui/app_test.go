@@ -97,7 +97,7 @@ func TestConfirmationsDoNothingUntilTheyAreConfirmed(t *testing.T) {
 	r.press("esc")
 	r.press("p", "n")
 	r.press("x")
-	r.sees("for good?", "undoes nothing")
+	r.sees("for good?", "undoes nothing", "  Cancel the replay    [ Back ]")
 	r.press("enter") // of a dangerous one, enter does nothing
 	if got := r.store.Commanded(); len(got) != 0 {
 		t.Fatalf("commanded %v", got)
@@ -298,7 +298,7 @@ func TestKeysThatArriveTogetherCountAlone(t *testing.T) {
 	r.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("4jjj")})
 	r.advance(time.Second)
 	r.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("jjj c")})
-	r.sees("It went out: confirm?")
+	r.sees("1 effect went out: confirm?")
 }
 
 func TestBackLeadsBack(t *testing.T) {
@@ -372,7 +372,10 @@ func TestListsSayHowManyRowsTheyHave(t *testing.T) {
 	r := newRig(t, rigOptions{data: func(s *fake.Store) Data { return endless{s} }})
 	r.advance(time.Second)
 	r.sees(" 1/408 ")
-	r.press("/", `"apply"`, "enter") // as a mode is said here
+	r.press("/", `"nowhere"`, "enter")
+	r.advance(time.Second)
+	r.sees("Nothing matches the filter; esc shows all.")
+	r.press("esc", "/", `"apply"`, "enter") // as a mode is said here
 	r.advance(time.Second)
 	r.sees("/apply", " 1/404 ", "aplicar-2026-10-14-v2")
 	r.press("esc")

@@ -52,9 +52,11 @@ type scene struct {
 
 var scenes = []scene{
 	{"replays", screen.Replays, "", nil},
+	{"cancel", screen.Replays, "", []string{"down", "x"}},
 	{"new-replay", screen.Replays, "", []string{"n", "tab", `"14/10/2026"`}},
 	{"preview", screen.Replays, "", []string{"n", "right", "tab", "tab", "tab", "tab", `"1000:2000"`, "up", "up", "up", "up", "up", "up", "enter"}},
 	{"progress", screen.Progress, "aplicar-2026-10-14-v2", nil},
+	{"pause", screen.Progress, "aplicar-2026-10-14-v2", []string{"p"}},
 	{"partial", screen.Progress, "aplicar-2026-10-14-v1", nil},
 	{"diff", screen.Diff, "simular-2026-10-14", nil},
 	{"history", screen.Diff, "simular-2026-10-14", []string{"down", "enter"}},

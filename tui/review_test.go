@@ -222,7 +222,7 @@ func TestBulkMarked(t *testing.T) {
 	r.press(" ", " ", "down", " ")
 	r.sees("3 marked", "●ev-1042", "●ev-1043", "●ev-1045")
 	r.press("d")
-	r.sees("3 effects:", "2  notificar-vendedor", "1  publicar-extrato")
+	r.sees("3 effects must not go out any more", "2  notificar-vendedor", "1  publicar-extrato")
 	r.press(`"ticket 7"`, "enter", "enter")
 	r.advance(time.Second)
 	r.sees("3 decided")
@@ -251,6 +251,11 @@ func TestBulkByFilterTakesWhatMatchesAndNothingElse(t *testing.T) {
 	r.press("enter")
 	r.advance(time.Second)
 	r.sees("56 decided", "1 settled by others meanwhile")
+	r.advance(30 * time.Second)
+	r.sees("Nothing matches the filter; esc shows all.") // of other kinds there are some
+	r.press("esc")
+	r.advance(time.Second)
+	r.seesNot("Nothing matches")
 	counts, err := r.store.UncertainCounts(context.Background(), ledger.UncertainQuery{})
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func New(p *text.Printer) *Map {
 		Finish:   b("ctrl+s", text.KeyFinish, "ctrl+s"),
 		Choose:   b("← →", text.KeyChoose, "left", "right", " "),
 		Dismiss:  b("esc", text.KeyDismiss, "esc"),
-		Yes:      b("y", text.KeyYes, "y", "s"),
+		Yes:      b(p.S(text.KeyYesKey), text.KeyYes, "y", "s"),
 		No:       b("n", text.KeyNo, "n"),
 	}
 }

@@ -76,6 +76,14 @@ func ScrollText(k *keys.Map, msg tea.KeyMsg, p *pager.Pager) bool {
 	return true
 }
 
+// Nothing is what an empty list says: which one it is, or that the filter leaves nothing of it.
+func (e *Env) Nothing(m text.M, filtered bool) string {
+	if filtered {
+		m = text.NothingMatches
+	}
+	return e.S(m)
+}
+
 // Total is how many rows a list has, read seldom: it costs more than a page.
 func Total(ctx context.Context, count func(context.Context) (batch.Count, error)) *feed.Feed[batch.Count] {
 	return feed.New(ctx, count).Every(30 * time.Second)

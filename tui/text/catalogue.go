@@ -9,10 +9,11 @@ var (
 	ScreenSchedule = M{"Schedule", "Agenda"}
 	ScreenFailures = M{"Failures", "Falhas"}
 
-	Loading     = M{"loading…", "carregando…"}
-	PlaceMore   = M{"more above and below", "há mais acima e abaixo"}
-	PlaceMoreOf = M{"more above and below, %s in all", "há mais acima e abaixo, %s ao todo"}
-	Since       = M{"since %s", "desde %s"}
+	Loading        = M{"loading…", "carregando…"}
+	PlaceMore      = M{"more above and below", "há mais acima e abaixo"}
+	PlaceMoreOf    = M{"more above and below, %s in all", "há mais acima e abaixo, %s ao todo"}
+	NothingMatches = M{"Nothing matches the filter; esc shows all.", "Nada corresponde ao filtro; esc mostra tudo."}
+	Since          = M{"since %s", "desde %s"}
 
 	NoReplayChosen = M{"No replay chosen: pick one on screen 1 and press enter.", "Nenhum replay escolhido: escolha um na tela 1 e tecle enter."}
 	NoSuchReplay   = M{"There is no replay %s.", "Não existe o replay %s."}

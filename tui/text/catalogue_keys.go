@@ -62,6 +62,7 @@ var (
 	KeyChoose   = M{"choose", "escolher"}
 	KeyDismiss  = M{"leave", "sair"}
 	KeyYes      = M{"yes", "sim"}
+	KeyYesKey   = M{"y", "s"}
 	KeyNo       = M{"no", "não"}
 )
 

@@ -55,14 +55,20 @@ var (
 
 	ConfirmTitle  = M{"It went out: confirm?", "Foi enviado: confirmar?"}
 	ConfirmWhat   = M{"The effect is recorded as done. Nothing is sent, now or later.", "O efeito fica registrado como concluído. Nada é enviado, nem agora nem depois."}
+	ConfirmMany   = Plural{M{"%s effect went out: confirm?", "%s efeito foi enviado: confirmar?"}, M{"%s effects went out: confirm?", "%s efeitos foram enviados: confirmar?"}}
+	ConfirmAll    = M{"All of them are recorded as done. Nothing is sent, now or later.", "Todos ficam registrados como concluídos. Nada é enviado, nem agora nem depois."}
 	ConfirmButton = M{"Confirm", "Confirmar"}
 	ConfirmDone   = M{"%s confirmed.", "%s confirmado."}
 	ResendTitle   = M{"It did not go out: send again?", "Não foi enviado: reenviar?"}
 	ResendWhat    = M{"A runner sends it once more. If the first call did go out after all, the recipient gets it twice.", "Um executor envia mais uma vez. Se a primeira chamada saiu mesmo assim, o destinatário recebe duas vezes."}
+	ResendMany    = Plural{M{"%s effect did not go out: send again?", "%s efeito não foi enviado: reenviar?"}, M{"%s effects did not go out: send again?", "%s efeitos não foram enviados: reenviar?"}}
+	ResendAll     = M{"A runner sends each of them once more. Where the first call did go out after all, the recipient gets it twice.", "Um executor envia cada um mais uma vez. Onde a primeira chamada saiu mesmo assim, o destinatário recebe duas vezes."}
 	ResendButton  = M{"Send again", "Reenviar"}
 	ResendDone    = M{"%s will be sent once more.", "%s será enviado mais uma vez."}
 	DiscardTitle  = M{"It must not go out any more: discard?", "Não deve mais sair: descartar?"}
 	DiscardWhat   = M{"The effect is closed as discarded. Nothing is sent, now or later.", "O efeito é encerrado como descartado. Nada é enviado, nem agora nem depois."}
+	DiscardMany   = Plural{M{"%s effect must not go out any more: discard?", "%s efeito não deve mais sair: descartar?"}, M{"%s effects must not go out any more: discard?", "%s efeitos não devem mais sair: descartar?"}}
+	DiscardAll    = M{"All of them are closed as discarded. Nothing is sent, now or later.", "Todos são encerrados como descartados. Nada é enviado, nem agora nem depois."}
 	DiscardButton = M{"Discard", "Descartar"}
 	DiscardDone   = M{"%s discarded.", "%s descartado."}
 
@@ -81,7 +87,6 @@ var (
 	MarkedCount    = Plural{M{"%s marked", "%s marcado"}, M{"%s marked", "%s marcados"}}
 	MarkedFirst    = M{"The first %s are marked: that is the most for one decision.", "Os primeiros %s estão marcados: é o máximo para uma decisão."}
 	BulkBusy       = M{"A decision on many is being carried out; esc stops it.", "Uma decisão em massa está em curso; esc a interrompe."}
-	BulkCount      = Plural{M{"%s effect:", "%s efeito:"}, M{"%s effects:", "%s efeitos:"}}
 	BulkQuarantine = Plural{M{"%s is in quarantine, for up to %s: it will be refused unless you decide now at the risk that a call crosses it.", "%s está em quarentena, por até %s: será recusado, a menos que decida agora, com o risco de uma chamada cruzar."}, M{"%s are in quarantine, for up to %s: they will be refused unless you decide now at the risk that a call crosses it.", "%s estão em quarentena, por até %s: serão recusados, a menos que decida agora, com o risco de uma chamada cruzar."}}
 	BulkType       = M{"type %d", "digite %d"}
 	BulkMismatch   = M{"Type %d, the number of effects.", "Digite %d, o número de efeitos."}
@@ -92,7 +97,7 @@ var (
 	BulkLeft       = Plural{M{"%s left marked", "%s continua marcado"}, M{"%s left marked", "%s continuam marcados"}}
 
 	FormBusy   = M{"working…", "trabalhando…"}
-	FormCancel = M{"Cancel", "Cancelar"}
+	FormCancel = M{"Back", "Voltar"} // not "cancel": that is what one dialog does to a replay
 	FormMore   = M{"… %s shows more", "… %s mostra mais"}
 )
 

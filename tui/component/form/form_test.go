@@ -146,7 +146,7 @@ func TestItFitsAndFieldsAreNeverCutOff(t *testing.T) {
 					t.Fatalf("%dx%d: a line of %d", w, h, got)
 				}
 			}
-			if all := ansi.Strip(strings.Join(block, "\n")); !strings.Contains(all, "Cancel") || !strings.Contains(all, "the") {
+			if all := ansi.Strip(strings.Join(block, "\n")); !strings.Contains(all, "Back") || !strings.Contains(all, "the") {
 				t.Fatalf("%dx%d: fields are cut off\n%s", w, h, all)
 			}
 		}

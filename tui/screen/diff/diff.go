@@ -71,7 +71,7 @@ var sorts = []batch.DiffSort{batch.ByOrder, batch.ByBefore, batch.ByAfter, batch
 // New makes the screen of a replay.
 func New(env *screen.Env, source Source, id string) *Model {
 	m := &Model{env: env, source: source, id: id, sort: batch.ByOrder}
-	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.DiffEmpty)}
+	m.table = table.Table{Theme: env.Theme}
 	m.columns()
 	m.list = paged.New(env.Ctx, page, m.fetch(), true)
 	m.totals = feed.New(env.Ctx, func(ctx context.Context) (batch.DiffTotals, error) { return source.DiffTotals(ctx, id) }).

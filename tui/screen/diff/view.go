@@ -85,6 +85,7 @@ func (m *Model) listBlock(w, h int) layout.Block {
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+e.Theme.Muted.Render(e.S(text.Loading))), w, h)
 	}
+	m.table.Empty = e.Nothing(text.DiffEmpty, m.prefix != "" || m.show != all)
 	return append(out, m.table.View(rows{m}, w, h-1, true)...)
 }
 

@@ -54,7 +54,7 @@ type Model struct {
 // New makes the screen.
 func New(env *screen.Env, source Source) *Model {
 	m := &Model{env: env, source: source, ended: settled{}}
-	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.ReplaysEmpty)}
+	m.table = table.Table{Theme: env.Theme}
 	m.list = paged.New(env.Ctx, page, m.fetch(), false)
 	m.columns()
 	m.total = screen.Total(env.Ctx, m.count())

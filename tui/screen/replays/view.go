@@ -112,6 +112,7 @@ func (m *Model) listBlock(w, h int) layout.Block {
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+e.Theme.Muted.Render(e.S(text.Loading))), w, h)
 	}
+	m.table.Empty = e.Nothing(text.ReplaysEmpty, m.filter != "")
 	return append(out, m.table.View(rows{m}, w, h-1, true)...)
 }
 

@@ -47,12 +47,10 @@ func (m *Model) decideMany(v ledger.Verdict) tea.Cmd {
 	all := m.marks.all()
 	n := len(all)
 	spec := form.Spec{
-		Title: e.S(w.title),
+		Title: e.N(w.titleMany, int64(n)),
 		Body: func(_ form.Values, width int) layout.Block {
-			body := layout.Block{e.Theme.Bold.Render(e.N(text.BulkCount, int64(n)))}
-			body = append(body, m.breakdown(all, width)...)
-			body = append(body, "")
-			body = append(body, e.Paragraph(e.S(w.what), e.Theme.Text, width)...)
+			body := append(m.breakdown(all, width), "")
+			body = append(body, e.Paragraph(e.S(w.whatMany), e.Theme.Text, width)...)
 			if waiting, last := until(all, e.Now()); waiting > 0 {
 				body = append(body, "")
 				body = append(body, e.Paragraph(e.Theme.Warning+" "+e.N(text.BulkQuarantine, waiting, e.Duration(last.Sub(e.Now()))), e.Theme.Warn, width)...)
@@ -99,14 +97,20 @@ func (m *Model) breakdown(all []mark, w int) layout.Block {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.kind, b.kind), cmp.Compare(a.reason, b.reason))
 	})
 	const most = 6
+	wide := text.Width(m.env.Int(int64(len(all))))
 	var out layout.Block
 	for i, g := range groups {
 		if i == most {
-			out = append(out, m.env.Theme.Muted.Render("  …"))
+			rest := int64(0)
+			for _, g := range groups[i:] {
+				rest += counts[g]
+			}
+			out = append(out, m.env.Theme.Muted.Render(text.PadLeft(m.env.Int(rest), wide)+"  …"))
 			break
 		}
-		out = append(out, text.Truncate(m.env.Theme.Text.Render(text.PadLeft(m.env.Int(counts[g]), 8))+"  "+
-			m.env.Theme.Text.Render(text.Clean(g.kind))+m.env.Theme.Muted.Render("  "+text.Clean(g.reason)), w))
+		t := m.env.Theme
+		out = append(out, text.Truncate(t.Bold.Render(text.PadLeft(m.env.Int(counts[g]), wide))+"  "+
+			t.Text.Render(text.Clean(g.kind))+"  "+t.Warn.Render(text.Clean(g.reason))+t.Muted.Render(m.reason(g.reason)), w))
 	}
 	return out
 }

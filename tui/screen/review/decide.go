@@ -15,12 +15,17 @@ import (
 	"reprise.dev/reprise/tui/text"
 )
 
-type wording struct{ title, what, button, done text.M }
+// wording is how a decision is asked for, of one effect and of many.
+type wording struct {
+	title, what, button, done text.M
+	titleMany                 text.Plural
+	whatMany                  text.M
+}
 
 var words = map[ledger.Verdict]wording{
-	ledger.Confirm: {text.ConfirmTitle, text.ConfirmWhat, text.ConfirmButton, text.ConfirmDone},
-	ledger.Resend:  {text.ResendTitle, text.ResendWhat, text.ResendButton, text.ResendDone},
-	ledger.Discard: {text.DiscardTitle, text.DiscardWhat, text.DiscardButton, text.DiscardDone},
+	ledger.Confirm: {text.ConfirmTitle, text.ConfirmWhat, text.ConfirmButton, text.ConfirmDone, text.ConfirmMany, text.ConfirmAll},
+	ledger.Resend:  {text.ResendTitle, text.ResendWhat, text.ResendButton, text.ResendDone, text.ResendMany, text.ResendAll},
+	ledger.Discard: {text.DiscardTitle, text.DiscardWhat, text.DiscardButton, text.DiscardDone, text.DiscardMany, text.DiscardAll},
 }
 
 // decide asks for a decision on what is marked, or else on the row that is shown.

@@ -74,7 +74,7 @@ type Model struct {
 // New makes the screen. origin is recorded with decisions: host, user and program version.
 func New(env *screen.Env, source Source, origin string) *Model {
 	m := &Model{env: env, source: source, origin: origin, ghosts: map[string]item{}, mine: map[string]time.Time{}, marks: newMarks()}
-	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.ReviewEmpty), Columns: []table.Column{
+	m.table = table.Table{Theme: env.Theme, Columns: []table.Column{
 		{Title: env.S(text.ColEvent), Width: 10, Grow: 2, Max: 40},
 		{Title: env.S(text.ColKind), Width: 18, Grow: 1, Max: 28},
 		{Title: env.S(text.ColReason), Width: 12, Grow: 1, Max: 24, Keep: 1},

@@ -79,6 +79,7 @@ func (m *Model) queueBlock(w, h int, focused bool) layout.Block {
 	if !m.list.Loaded() {
 		return layout.Fit(append(out, "", "  "+e.Theme.Muted.Render(e.S(text.Loading))), w, h)
 	}
+	m.table.Empty = e.Nothing(text.ReviewEmpty, !m.by.none())
 	return layout.Fit(append(out, m.table.View(rows{m}, w, max(h-len(out), 2), focused)...), w, h)
 }
 
