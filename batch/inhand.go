@@ -87,11 +87,12 @@ func (e *Engine) show(ctx context.Context, h *inHand, c claim) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			counters, settled := c.counters, int64(0)
-			if counters.InHand, settled = h.snapshot(); counters.InHand == nil {
+			kinds, settled := h.snapshot()
+			if kinds == nil {
 				continue
 			}
-			counters.Reached = max(counters.Reached, counters.Read+settled)
+			counters := c.counters
+			counters.InHand, counters.Reached = kinds, max(counters.Reached, counters.Read+settled)
 			_, err := e.pool.Exec(ctx, showSQL, c.execution, c.partition, c.epoch, asJSON{counters}, c.position)
 			if err != nil && ctx.Err() == nil {
 				e.log.Debug("show what is in hand", "replay", c.execution, "error", err)
