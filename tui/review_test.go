@@ -372,3 +372,35 @@ func TestAHundredThousandRows(t *testing.T) {
 	r.advance(time.Second)
 	r.sees("▌ ev-1042 ")
 }
+
+// meddling is a world in which something happens between a decision and its answer.
+type meddling struct {
+	*fake.Store
+	meanwhile func()
+}
+
+func (m *meddling) Decide(ctx context.Context, d ledger.Decision) (ledger.DecisionRecord, error) {
+	record, err := m.Store.Decide(ctx, d)
+	m.meanwhile()
+	return record, err
+}
+
+// TestOnesOwnDecisionsAreNoSurprise: the queue is read again between a decision from here and its answer; the row that left
+// it is not taken for one that somebody else settled. One that somebody else did settle still is.
+func TestOnesOwnDecisionsAreNoSurprise(t *testing.T) {
+	m := &meddling{meanwhile: func() {}}
+	r := newRig(t, rigOptions{data: func(s *fake.Store) Data {
+		m.Store = s
+		return m
+	}})
+	m.meanwhile = func() { r.advance(10 * time.Second) }
+	r.open(screen.Review, "")
+	r.press("c", `"seen"`, "enter", "enter")
+	r.seesNot("confirmed by", "▲ ev-")
+	r.press(" ", " ", " ", "d", `"ticket 7"`, "enter", "enter")
+	r.sees("3 decided")
+	r.seesNot("discarded by", "▲ ev-")
+	r.other("ev-1046:notificar-vendedor", ledger.Confirm)
+	r.advance(10 * time.Second)
+	r.sees("confirmed by")
+}

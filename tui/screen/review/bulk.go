@@ -119,6 +119,9 @@ func (m *Model) breakdown(all []mark, w int) layout.Block {
 func (m *Model) step() tea.Cmd {
 	b := m.bulk
 	chunk := b.todo[:min(perStep, len(b.todo))]
+	for _, mk := range chunk {
+		m.begin(mk.Key)
+	}
 	verdict, note, force, now := b.verdict, b.note, b.force, m.env.Now
 	return func() tea.Msg {
 		var out bulkStep

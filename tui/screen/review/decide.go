@@ -95,15 +95,16 @@ func (m *Model) decision(v ledger.Verdict, mk mark) form.Spec {
 				return nil, e.S(text.DecideQuarantineStill, e.Duration(mk.Until.Sub(e.Now())))
 			}
 			d := ledger.Decision{Key: mk.Key, Verdict: v, Note: values["note"], Seen: mk.Version, Force: force && waiting(), Origin: m.origin}
+			m.begin(d.Key)
 			return func() (tea.Msg, error) {
 				other, err := m.record(d)
 				if err != nil {
 					return nil, err
 				}
 				if other != "" {
-					return screen.Changed{Toast: screen.Toast{Kind: toast.Warn, Text: text.Clean(d.Key) + ": " + other}, Then: decided{}}, nil
+					return screen.Changed{Toast: screen.Toast{Kind: toast.Warn, Text: text.Clean(d.Key) + ": " + other}, Then: decided{others: []string{d.Key}}}, nil
 				}
-				return screen.Changed{Toast: screen.Toast{Kind: toast.Good, Text: e.S(w.done, text.Clean(d.Key))}, Then: decided{[]string{d.Key}}}, nil
+				return screen.Changed{Toast: screen.Toast{Kind: toast.Good, Text: e.S(w.done, text.Clean(d.Key))}, Then: decided{keys: []string{d.Key}}}, nil
 			}, ""
 		},
 	}

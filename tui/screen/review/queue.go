@@ -27,8 +27,8 @@ type gone struct {
 
 type ghostsOver struct{}
 
-// decided says that rows were decided from here.
-type decided struct{ keys []string }
+// decided says that rows were decided from here, or that others were found to have been faster.
+type decided struct{ keys, others []string }
 
 // refresh takes the new rows. Rows that were on the screen and are no longer in the queue were settled by
 // somebody else, or by a look-up: who did it is asked, and said in their place.
@@ -42,7 +42,7 @@ func (m *Model) refresh() tea.Cmd {
 	top := m.table.Offset()
 	for i := top; i < min(top+m.table.Height(), len(m.shown)) && !m.anew; i++ {
 		it := m.shown[i]
-		if it.Gone != "" || present[it.Key] || m.isMine(it) || !m.covers(it) || len(cmds) >= maxGhosts {
+		if it.Gone != "" || present[it.Key] || m.isMine(it) || m.asking[it.Key].After(m.env.Local()) || !m.covers(it) || len(cmds) >= maxGhosts {
 			continue
 		}
 		cmds = append(cmds, m.whoDecided(it))
@@ -57,6 +57,9 @@ func (m *Model) refresh() tea.Cmd {
 	m.compose()
 	return tea.Batch(cmds...)
 }
+
+// begin notes that a decision on a row is under way from here: that the row leaves the queue meanwhile is no surprise.
+func (m *Model) begin(key string) { m.asking[key] = m.env.Local().Add(2 * screen.Quick) }
 
 // isMine reports whether this very row was decided from here. One that came back is another version.
 func (m *Model) isMine(it item) bool {
@@ -154,6 +157,7 @@ func (m *Model) leave(keys []string) tea.Cmd {
 		}
 	}
 	for _, key := range keys {
+		delete(m.asking, key)
 		delete(m.ghosts, key)
 		m.marks.drop(key)
 	}

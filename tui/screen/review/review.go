@@ -62,6 +62,7 @@ type Model struct {
 	shown    []item // rows of the list, and ghosts of those that just left it
 	ghosts   map[string]item
 	mine     map[string]time.Time // versions of rows that were decided from here: their going is no surprise
+	asking   map[string]time.Time // until when a decision from here may be under way, by key
 	marks    *marks
 	bulk     *bulk // a decision on many that is being carried out, or nil
 
@@ -73,7 +74,7 @@ type Model struct {
 
 // New makes the screen. origin is recorded with decisions: host, user and program version.
 func New(env *screen.Env, source Source, origin string) *Model {
-	m := &Model{env: env, source: source, origin: origin, ghosts: map[string]item{}, mine: map[string]time.Time{}, marks: newMarks()}
+	m := &Model{env: env, source: source, origin: origin, ghosts: map[string]item{}, mine: map[string]time.Time{}, asking: map[string]time.Time{}, marks: newMarks()}
 	m.table = table.Table{Theme: env.Theme, Columns: []table.Column{
 		{Title: env.S(text.ColEvent), Width: 10, Grow: 2, Max: 40},
 		{Title: env.S(text.ColKind), Width: 18, Grow: 1, Max: 28},
@@ -206,6 +207,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case evidenceDue:
 		return m.readEvidence(msg.key)
 	case decided:
+		for _, key := range msg.others {
+			delete(m.asking, key)
+		}
 		return tea.Batch(m.leave(msg.keys), m.ask())
 	case marked:
 		return m.takeMarks(msg)
