@@ -196,6 +196,42 @@ func (s cutShort) Progress(ctx context.Context, id string) (batch.Progress, erro
 	return p, err
 }
 
+// slowing is a world in which checkpoints still move when an apply was cancelled.
+type slowing struct {
+	*fake.Store
+	settled int64
+}
+
+func (s *slowing) Progress(ctx context.Context, id string) (batch.Progress, error) {
+	p, err := s.Store.Progress(ctx, id)
+	if id == "aplicar-2026-10-14-v2" && err == nil {
+		p.Settled = s.settled
+	}
+	return p, err
+}
+
+func TestACancelledApplyIsFollowedToItsLastCheckpoint(t *testing.T) {
+	s := &slowing{settled: 12_000}
+	r := newRig(t, rigOptions{data: func(world *fake.Store) Data { s.Store = world; return s }})
+	r.press("down", "x", "y")
+	r.advance(2 * time.Second)
+	r.sees("cancelled   aplicar-2026-10-14-v2", "24.8 %")
+	s.settled = 13_000
+	r.advance(20 * time.Second)
+	r.sees("26.9 %")
+	r.advance(2 * time.Minute)
+	reads := s.Reads()
+	s.settled = 14_000 // nothing moves any more: nobody looks
+	r.advance(time.Minute)
+	r.sees("26.9 %")
+	if n := s.Reads() - reads; n > 60 {
+		t.Errorf("%d reads in a minute", n)
+	}
+	r.open(screen.Progress, "aplicar-2026-10-14-v2")
+	r.sees("not finished")
+	r.seesNot("waiting ─")
+}
+
 func TestAnApplyThatEndedShortIsNotShownAsDone(t *testing.T) {
 	r := newRig(t, rigOptions{w: 100, h: 40, data: func(s *fake.Store) Data { return cutShort{s} }})
 	r.advance(2 * time.Second)

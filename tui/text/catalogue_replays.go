@@ -18,6 +18,7 @@ var (
 	StageParts           = M{"%s of %s parts", "%s de %s partes"}
 	PartDone             = M{"done", "prontas"}
 	PartActive           = M{"active", "ativas"}
+	PartLeft             = M{"not finished", "não terminadas"}
 	PartWaiting          = M{"waiting", "à espera"}
 	PartError            = M{"with failures", "com falhas"}
 	PartitionGroup       = M{"#%d–#%d  %s of %s done", "#%d–#%d  %s de %s prontas"}

@@ -230,11 +230,17 @@ func (m *Model) legend() string {
 	for _, p := range m.feed.Value.Partitions {
 		counts[m.stateOf(p)]++
 	}
+	left := text.PartWaiting
+	switch m.feed.Value.Replay.State {
+	case batch.Partial, batch.Failed, batch.Cancelled:
+		left = text.PartLeft
+	case batch.Queued, batch.Running, batch.Paused, batch.Done:
+	}
 	var parts []string
 	for _, s := range []struct {
 		state heatmap.State
 		label text.M
-	}{{heatmap.Done, text.PartDone}, {heatmap.Active, text.PartActive}, {heatmap.Waiting, text.PartWaiting}, {heatmap.Error, text.PartError}} {
+	}{{heatmap.Done, text.PartDone}, {heatmap.Active, text.PartActive}, {heatmap.Waiting, left}, {heatmap.Error, text.PartError}} {
 		if counts[s.state] == 0 {
 			continue
 		}

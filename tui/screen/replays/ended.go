@@ -14,6 +14,9 @@ import (
 // maxEnded is how many applies that ended short of their end are looked at, from the top of the list.
 const maxEnded = 20
 
+// moving is how long calls in flight may still move the checkpoints of an apply that was ended.
+const moving = time.Minute
+
 // settled says how many events an apply had settled when it ended, by the run that it was: see [endedKey].
 type settled map[string]int64
 
@@ -37,11 +40,14 @@ func endedKey(r batch.Replay) string {
 	return r.ID + " " + strconv.Itoa(r.Generation) + " " + at
 }
 
-// readEnded reads how far they came, once each. What cannot be read is tried again with the next list.
+// readEnded reads how far they came: once each, or until nothing moves any more. What cannot be read is tried again with
+// the next list.
 func (m *Model) readEnded() tea.Cmd {
 	var todo []batch.Replay
 	for i, r := range m.list.Rows() {
-		if _, known := m.ended[endedKey(r)]; !known && i < maxEnded && short(r) {
+		_, known := m.ended[endedKey(r)]
+		fresh := r.UpdatedAt != nil && m.env.Now().Sub(*r.UpdatedAt) < moving
+		if (!known || fresh) && i < maxEnded && short(r) {
 			todo = append(todo, r)
 		}
 	}
