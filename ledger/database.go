@@ -63,6 +63,20 @@ func (l *Ledger) explained(err error) error {
 	return schema.Explain(err)
 }
 
+// planOnceSQL lets a statement's plan be kept on its connection, until the transaction ends.
+const planOnceSQL = `select set_config('plan_cache_mode', 'force_generic_plan', true)`
+
+// upsert runs a reservation or a write-back, in one round trip, and reads its rows with read. Its plan is kept: to make
+// it takes longer than to carry it out, and it goes by the primary key however large the table is.
+func (l *Ledger) upsert(sql string, args []any, read func(pgx.Rows) error) error {
+	ctx, cancel := l.bounded(context.Background())
+	defer cancel()
+	batch := &pgx.Batch{}
+	batch.Queue(planOnceSQL)
+	batch.Queue(sql, args...).Query(read)
+	return l.pool.SendBatch(ctx, batch).Close()
+}
+
 // collect runs a query and reads all its rows with scan. It is planned anew each time, with the table as large
 // as it is now: a plan from when the ledger was small would read all of it.
 func collect[T any](ctx context.Context, l *Ledger, sql string, scan pgx.RowToFunc[T], args ...any) ([]T, error) {

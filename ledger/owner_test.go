@@ -265,20 +265,38 @@ func TestP5_AWriteBackEndsAtTheSweepAge(t *testing.T) {
 	}
 }
 
+// Whether a statement rejects it or, once all is said, the commit.
 func TestP1_OneEffectThatTheDatabaseRejectsDoesNotSpoilTheOthers(t *testing.T) {
 	t.Parallel()
-	l, pool := open(t, ledger.Options{Flushers: 1})
-	execSQL(t, pool, `alter table efeito_aplicado add constraint proibido check (evento_id <> 'bad')`)
-	var group sync.WaitGroup
-	for _, id := range []string{"a", "b", "bad", "c", "d"} {
-		group.Go(func() {
-			_, status, err := l.Reserve(t.Context(), effect(id, ledger.Keep))
-			if (id == "bad") != (err != nil) || err == nil && status.Standing != ledger.Mine {
-				t.Errorf("%s: %+v %v", id, status, err)
+	for name, reject := range map[string]string{
+		"statement": `alter table efeito_aplicado add constraint proibido check (evento_id <> 'bad')`,
+		"commit": `
+			create function proibido() returns trigger language plpgsql as $$
+			begin
+				raise exception 'simulated' using errcode = '23514';
+			end $$;
+			create constraint trigger proibido after insert on efeito_aplicado deferrable initially deferred
+				for each row when (new.evento_id = 'bad') execute function proibido()`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, pool := open(t, ledger.Options{Flushers: 1})
+			execSQL(t, pool, reject)
+			var group sync.WaitGroup
+			for _, id := range []string{"a", "b", "bad", "c", "d"} {
+				group.Go(func() {
+					_, status, err := l.Reserve(t.Context(), effect(id, ledger.Keep))
+					if (id == "bad") != (err != nil) || err == nil && status.Standing != ledger.Mine {
+						t.Errorf("%s: %+v %v", id, status, err)
+					}
+				})
+			}
+			group.Wait()
+			if n := count(t, pool, `select count(*) from efeito_aplicado`); n != 4 {
+				t.Errorf("%d rows", n)
 			}
 		})
 	}
-	group.Wait()
 }
 
 func TestP1_DatabaseErrorsThatPassAreWaitedOut(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Kinds of occurrence, the log of what was not plain success.
@@ -164,7 +166,11 @@ func (l *Ledger) recordOnce(part []*recording, sql string, args ...any) error {
 		byKey[keys[i]] = q
 	}
 	columns := []any{keys, events, kinds, executions, tokens, policies, logs, results, reasons, details, answers}
-	written, err := l.writeBack(sql, append(columns, args...)...)
+	var written []written
+	err := l.upsert(sql, append(columns, args...), func(rows pgx.Rows) (err error) {
+		written, err = pgx.CollectRows(rows, scanWritten)
+		return err
+	})
 	if err != nil {
 		return err
 	}

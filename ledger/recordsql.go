@@ -1,10 +1,6 @@
 package ledger
 
-import (
-	"context"
-
-	"github.com/jackc/pgx/v5"
-)
+import "github.com/jackc/pgx/v5"
 
 // All write-backs take the same arrays, one element an effect: $1 key, $2 event, $3 kind, $4 execution, $5 owner
 // token, $6 policy on failure, $7 kind of occurrence, $8 result, $9 reason, $10 detail, $11 answer. Each returns
@@ -108,16 +104,6 @@ type written struct {
 	state  State
 	reason string
 	lost   bool
-}
-
-func (l *Ledger) writeBack(sql string, args ...any) ([]written, error) {
-	ctx, cancel := l.bounded(context.Background())
-	defer cancel()
-	rows, err := l.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, scanWritten)
 }
 
 func scanWritten(rows pgx.CollectableRow) (written, error) {

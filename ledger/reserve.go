@@ -189,20 +189,19 @@ func (l *Ledger) reserveOnce(p Policy, part []*reserving) error {
 		byKey[keys[i]] = q
 	}
 	failpoint.Hit(failpoint.BeforeReserve)
-	ctx, cancel := l.bounded(context.Background())
-	defer cancel()
-	rows, err := l.pool.Query(ctx, reserveSQL, keys, events, kinds, executions, tokens, contents, hashes,
-		p.OnFailure, p.windowMicros(), p.maxAttempts(), microseconds(l.SweepAge), microseconds(p.CallTimeout+l.Margin))
+	err := l.upsert(reserveSQL, []any{keys, events, kinds, executions, tokens, contents, hashes,
+		p.OnFailure, p.windowMicros(), p.maxAttempts(), microseconds(l.SweepAge), microseconds(p.CallTimeout + l.Margin)},
+		func(rows pgx.Rows) error {
+			var key string
+			var taken row
+			_, err := pgx.ForEachRow(rows, []any{&key, &taken.attempts, &taken.onFailure, &taken.resend, &taken.windowEnd, &taken.now}, func() error {
+				byKey[key].mine(&taken)
+				delete(byKey, key)
+				return nil
+			})
+			return err
+		})
 	if err != nil {
-		return err
-	}
-	var key string
-	var taken row
-	if _, err := pgx.ForEachRow(rows, []any{&key, &taken.attempts, &taken.onFailure, &taken.resend, &taken.windowEnd, &taken.now}, func() error {
-		byKey[key].mine(&taken)
-		delete(byKey, key)
-		return nil
-	}); err != nil {
 		return err
 	}
 	return l.explain(byKey)

@@ -21,9 +21,27 @@ func (s *stalePlans) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 	return ctx
 }
 
-// TraceQueryEnd is part of [pgx.QueryTracer]. Connections in use are closed when they are given back.
+// TraceQueryEnd is part of [pgx.QueryTracer].
 func (s *stalePlans) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
-	if pool := s.pool.Load(); pool != nil && StalePlan(data.Err) {
+	s.note(data.Err)
+}
+
+// TraceBatchStart is part of [pgx.BatchTracer].
+func (s *stalePlans) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+// TraceBatchQuery is part of [pgx.BatchTracer].
+func (s *stalePlans) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd is part of [pgx.BatchTracer].
+func (s *stalePlans) TraceBatchEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchEndData) {
+	s.note(data.Err)
+}
+
+// note resets the pool once a plan is stale. Connections in use are closed when they are given back.
+func (s *stalePlans) note(err error) {
+	if pool := s.pool.Load(); pool != nil && StalePlan(err) {
 		pool.Reset()
 	}
 }
