@@ -59,3 +59,36 @@ func TestChunksFollowTheWork(t *testing.T) {
 		}
 	}
 }
+
+// slowly is a handler that takes its time for each event.
+type slowly struct {
+	batch.Handler
+	pause time.Duration
+}
+
+func (h slowly) Project(ev batch.Event) (batch.Projection, error) {
+	time.Sleep(h.pause)
+	return h.Handler.Project(ev)
+}
+
+// TestP9_ASliceThatEndsWithItsLastFullChunk: a partition whose last event fills a chunk just as its slice ends is at its end,
+// and the replay goes on.
+func TestP9_ASliceThatEndsWithItsLastFullChunk(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []batch.Mode{batch.Simulate, batch.Apply} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.archive(upTo(12)...)
+			b.handlers = batch.Handlers{"comissao": slowly{b.handlers["comissao"], 10 * time.Millisecond}}
+			b.engine.Chunk, b.engine.Slice = 3, 20*time.Millisecond
+			r := b.replay(mode, 12)
+			if r.State != batch.Done || r.Summary.Read != 12 {
+				t.Errorf("%s: %+v", r.State, r.Summary)
+			}
+			if n := b.provider.Totals().Deliveries; mode == batch.Apply && n != 12 {
+				t.Errorf("%d deliveries, want 12", n)
+			}
+		})
+	}
+}

@@ -61,7 +61,10 @@ func (e *Engine) readChunk(ctx context.Context, h Handler, s Scope, after, last 
 		more = true
 		return true
 	})
-	return chunk, bytes, more || len(chunk) == limit, err
+	if n := len(chunk); n > 0 {
+		more = (more || n == limit) && chunk[n-1].position < last
+	}
+	return chunk, bytes, more, err
 }
 
 // readEvents reads and projects the next events, until there are enough of them.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -154,14 +155,18 @@ func (s *site) start(args ...string) (cmd *exec.Cmd, out, errout *output) {
 func (s *site) run(args ...string) result {
 	s.t.Helper()
 	cmd, out, errout := s.start(args...)
-	timer := time.AfterFunc(90*time.Second, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
+	defer endBy(cmd, 90*time.Second).Stop()
 	err := cmd.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		s.t.Fatal(err)
 	}
 	return result{cmd.ProcessState.ExitCode(), out.String(), errout.String()}
+}
+
+// endBy makes a program that hangs say where, and end.
+func endBy(cmd *exec.Cmd, limit time.Duration) *time.Timer {
+	return time.AfterFunc(limit, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 }
 
 func (s *site) want(code int, args ...string) result {

@@ -18,6 +18,7 @@ const mostResident = 200 << 20
 func (s *site) residentAtMost(most int64, args ...string) {
 	s.t.Helper()
 	cmd, out, errout := s.start(args...)
+	defer endBy(cmd, 5*time.Minute).Stop()
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // the exit code tells
