@@ -185,3 +185,31 @@ func TestDeepPagesCostOnePage(t *testing.T) {
 	execSQL(t, pool, `vacuum analyze efeito_aplicado`)
 	t.Run("analyzed", check)
 }
+
+// TestAPlainSuccessIsPlannedOnce: to reserve and to conclude take a plan that is kept, and everything else one of its own.
+func TestAPlainSuccessIsPlannedOnce(t *testing.T) {
+	t.Parallel()
+	direct := pgtest.New(t)
+	config := direct.Config()
+	config.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	l := with(t, pool, ledger.Options{})
+	const effects = 10
+	for i := range effects {
+		do(t, l, effect(fmt.Sprintf("ev-%d", i), ledger.Keep), newProvider(always(nil)).call, ledger.DidApply)
+	}
+	kept := count(t, pool, `
+		select count(*) from pg_prepared_statements
+		where statement like '%insert into efeito_aplicado%' and generic_plans = $1 and custom_plans = 0`, effects)
+	if kept != 2 {
+		t.Errorf("%d statements keep their plan, want the reservation's and the conclusion's", kept)
+	}
+	var mode string
+	if err := pool.QueryRow(t.Context(), `show plan_cache_mode`).Scan(&mode); err != nil || mode != "force_custom_plan" {
+		t.Errorf("afterwards the session says %s %v", mode, err)
+	}
+}
