@@ -23,6 +23,9 @@ const ShowSQL = showSQL
 // NextChunk is how many events the chunk after one of n events, bytes long, has.
 func (e *Engine) NextChunk(n, bytes int, took time.Duration) int { return e.nextChunk(n, bytes, took) }
 
+// AccountAgain is what a slice does at its end.
+func (e *Engine) AccountAgain(ctx context.Context, id string) { e.accountAgain(ctx, id) }
+
 // LookForWork is what a runner does when nothing tells it of a replay.
 func (e *Engine) LookForWork(ctx context.Context) error {
 	r, err := e.newRunner(map[string]river.QueueConfig{controlQueue: {MaxWorkers: 1}})

@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -93,4 +94,44 @@ func (e *Engine) stopRun(ctx context.Context, id, why string) error {
 		s.Missing = append([]string{strings.TrimSpace(why)}, s.Missing...)
 		return e.end(ctx, tx, r, s)
 	})
+}
+
+// endedSQL is true of a run that was ended before its slices were: one that came to its end had all of its checkpoints.
+const endedSQL = `
+	select resumo is not null and (estado = 'cancelado' or estado = 'parcial' and exists (
+		select from reprocessamento_checkpoint c where c.execucao_id = r.id and c.atualizado_em > r.terminado_em))
+	from reprocessamento r where id = $1`
+
+// accountAgain brings the account of a run up to date that a person or a limit ended while others had calls in flight. They
+// ended after it, and moved what it is made from.
+func (e *Engine) accountAgain(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.grace)
+	defer cancel()
+	var ended bool
+	err := e.pool.QueryRow(ctx, endedSQL, id).Scan(&ended)
+	if err == nil && ended {
+		err = pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error { return e.amend(ctx, tx, id) })
+	}
+	if err != nil {
+		e.log.Warn("the account of a run that ended lacks what was in flight", "replay", id, "error", err)
+	}
+}
+
+func (e *Engine) amend(ctx context.Context, tx pgx.Tx, id string) error {
+	r, err := lockReplay(ctx, tx, id)
+	if err != nil || r.Summary == nil || r.State != Partial && r.State != Cancelled {
+		return err
+	}
+	s, err := e.summarize(ctx, tx, r, false)
+	if err != nil {
+		return err
+	}
+	s.Elapsed = r.Summary.Elapsed
+	if r.State == Partial { // why it ended comes first
+		s.Missing = append(slices.Clone(r.Summary.Missing[:min(1, len(r.Summary.Missing))]), s.Missing...)
+	}
+	if _, err := tx.Exec(ctx, `update reprocessamento set resumo = $2 where id = $1`, id, asJSON{s}); err != nil {
+		return fmt.Errorf("account of %s: %w", id, err)
+	}
+	return notify(ctx, tx, id)
 }

@@ -110,9 +110,13 @@ func (e *Engine) slice(ctx context.Context, a SliceArgs) (sliceEnd, error) {
 	if a.Stage == Projecting {
 		work = e.projectPartition
 	}
+	before := c.counters.Read
 	end, err := work(ctx, run, &c)
 	if end != sliceDone {
 		e.release(ctx, c)
+	}
+	if c.counters.Read != before {
+		e.accountAgain(ctx, run.execution)
 	}
 	if errors.Is(err, errFenced) {
 		e.log.Warn("another slice took the partition over", "replay", a.Execution, "partition", a.Partition)

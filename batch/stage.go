@@ -197,6 +197,7 @@ func (e *Engine) writeParts(ctx context.Context, a StateArgs) (sliceEnd, error) 
 		return sliceStopped, err
 	}
 	defer forget()
+	defer e.accountAgain(ctx, a.Execution)
 	for !run.halted() {
 		found, err := e.writePart(ctx, run, a.Pass > 1)
 		if err != nil {
