@@ -235,5 +235,5 @@ func TestACancelledApplyIsFollowedToItsLastCheckpoint(t *testing.T) {
 func TestAnApplyThatEndedShortIsNotShownAsDone(t *testing.T) {
 	r := newRig(t, rigOptions{w: 100, h: 40, data: func(s *fake.Store) Data { return cutShort{s} }})
 	r.advance(2 * time.Second)
-	r.sees("48,190   24.9 %")
+	r.sees("48,190    24.9 %")
 }

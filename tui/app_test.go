@@ -387,6 +387,14 @@ func TestListsSayHowManyRowsTheyHave(t *testing.T) {
 	r.sees(" 1/23 ")
 }
 
+func TestTheShareOfAStageIsNotCut(t *testing.T) {
+	r := newRig(t, rigOptions{data: func(s *fake.Store) Data {
+		return odd{s, batch.Progress{Stage: batch.Writing, StageDone: 4, StageAll: 4}}
+	}})
+	r.advance(time.Second)
+	r.sees(" 2/3 100% ")
+}
+
 func TestWhatIsInHandMovesTheBars(t *testing.T) {
 	n := int64(10)
 	p := batch.Progress{

@@ -76,7 +76,7 @@ func (m *Model) columns() {
 		{Title: env.S(text.ColMode), Width: 8},
 		{Title: env.S(text.ColScope), Width: 20, Keep: 4, Grow: 1, Max: 64},
 		{Title: env.S(text.ColEvents), Width: events, Right: true, Keep: 1},
-		{Title: env.S(text.ColProgress), Width: 7, Right: true},
+		{Title: env.S(text.ColProgress), Width: 8, Right: true}, // 2/3 100%
 		{Title: env.S(text.ColRequestedBy), Width: 14, Keep: 3, Grow: 1, Max: 24},
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}
