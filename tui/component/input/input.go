@@ -3,10 +3,7 @@
 package input
 
 import (
-	"strings"
-
 	"github.com/charmbracelet/bubbles/cursor"
-	"github.com/charmbracelet/bubbles/key"
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -22,7 +19,6 @@ func New(value string) Line {
 	m := textinput.New()
 	m.CharLimit = 2000
 	m.Cursor.SetMode(cursor.CursorStatic) // a blinking cursor is work all night long
-	m.KeyMap.Paste = key.NewBinding(key.WithDisabled())
 	m.Prompt = ""
 	m.SetValue(value)
 	m.CursorEnd()
@@ -39,7 +35,8 @@ func (l *Line) Set(s string) {
 	l.model.CursorEnd()
 }
 
-// Update takes a key and reports whether the value changed.
+// Update takes a key and reports whether the value changed. What a key would set going, a look into the clipboard, is left
+// to the terminal.
 func (l *Line) Update(msg tea.KeyMsg) bool {
 	before := l.model.Value()
 	l.model, _ = l.model.Update(msg)
@@ -60,13 +57,17 @@ func (l *Line) View(t *theme.Theme, w int, focused bool, hint string) string {
 		return t.Input.Render(text.Pad(text.Clean(string(runes)), w))
 	}
 	at, after := " ", ""
+	bar := t.Caret == (theme.Style{}) // before the character, where none can be marked
+	if bar {
+		at = ""
+	}
 	if pos < len(runes) {
 		at, after = text.Clean(string(runes[pos])), text.Clean(string(runes[pos+1:]))
 	} else if len(runes) == 0 {
 		after = hint
 	}
-	if t.Caret == (theme.Style{}) {
-		at = "|" + strings.TrimSpace(at)
+	if bar {
+		at = "|" + at
 	}
 	before := text.Clean(string(runes[:pos]))
 	for text.Width(before)+text.Width(at) > w { // show the part around the caret
