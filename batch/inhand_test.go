@@ -11,18 +11,25 @@ import (
 	"reprise.dev/reprise/ledger"
 )
 
+// runBesideOneElsewhere runs an apply of four events in one partition, of which one's effect is in flight elsewhere.
+func runBesideOneElsewhere(t *testing.T, position int64) (b *bench, id string, ended <-chan batch.Replay) {
+	t.Helper()
+	b = newBenchWith(t, faultprovider.Options{KeepBodies: true}, ledger.Policy{OnFailure: ledger.Keep, CallTimeout: 20 * time.Second})
+	b.ledger.SweepAge, b.engine.Slice = 40*time.Second, 20*time.Second
+	b.archive(upTo(4)...)
+	id = b.queueWith(batch.Request{Mode: batch.Apply, Scope: positions(1, 4), Partitions: 1})
+	b.exec(`insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id) values ($1, $2, $3, 'reservado', 'elsewhere')`,
+		key(position), eventID(position), notify)
+	end := make(chan batch.Replay, 1)
+	go func() { end <- b.run(id) }()
+	return b, id, end
+}
+
 // TestEffectsShowAsTheyHappen: one is in flight elsewhere and keeps the checkpoint where it is; those beside it, which went
 // out, are seen. What the checkpoint counts at the end is each effect once.
 func TestEffectsShowAsTheyHappen(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, faultprovider.Options{KeepBodies: true}, ledger.Policy{OnFailure: ledger.Keep, CallTimeout: 20 * time.Second})
-	b.ledger.SweepAge, b.engine.Slice = 40*time.Second, 20*time.Second
-	b.archive(upTo(4)...)
-	id := b.queueWith(batch.Request{Mode: batch.Apply, Scope: positions(1, 4), Partitions: 1})
-	b.exec(`insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id) values ($1, $2, $3, 'reservado', 'elsewhere')`,
-		key(1), eventID(1), notify)
-	ended := make(chan batch.Replay, 1)
-	go func() { ended <- b.run(id) }()
+	b, id, ended := runBesideOneElsewhere(t, 1)
 	store := b.store()
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		p, err := store.Progress(context.Background(), id)
@@ -49,14 +56,7 @@ func TestEffectsShowAsTheyHappen(t *testing.T) {
 // events before it are settled, and progress says so.
 func TestProgressMovesBeforeTheCheckpointDoes(t *testing.T) {
 	t.Parallel()
-	b := newBenchWith(t, faultprovider.Options{KeepBodies: true}, ledger.Policy{OnFailure: ledger.Keep, CallTimeout: 20 * time.Second})
-	b.ledger.SweepAge, b.engine.Slice = 40*time.Second, 20*time.Second
-	b.archive(upTo(4)...)
-	id := b.queueWith(batch.Request{Mode: batch.Apply, Scope: positions(1, 4), Partitions: 1})
-	b.exec(`insert into efeito_aplicado (chave, evento_id, tipo_efeito, estado, execucao_id) values ($1, $2, $3, 'reservado', 'elsewhere')`,
-		key(3), eventID(3), notify)
-	ended := make(chan batch.Replay, 1)
-	go func() { ended <- b.run(id) }()
+	b, id, ended := runBesideOneElsewhere(t, 3)
 	store := b.store()
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		p, err := store.Progress(context.Background(), id)

@@ -11,9 +11,34 @@ import (
 	"reprise.dev/reprise/schema/pgtest"
 )
 
-// TestAChangedTypeIsFoundOutOnce, and not once on each connection that had prepared the statement.
+// TestAChangedTypeIsFoundOutOnce, by a query or by a batch, and not once on each connection that had prepared the statement.
 func TestAChangedTypeIsFoundOutOnce(t *testing.T) {
 	t.Parallel()
+	const sql = `select array_agg(pedido_id) from comissao`
+	for name, read := range map[string]func(*pgxpool.Conn) error{
+		"query": func(conn *pgxpool.Conn) error {
+			var orders []string
+			return conn.QueryRow(context.Background(), sql).Scan(&orders)
+		},
+		"batch": func(conn *pgxpool.Conn) error {
+			batch := &pgx.Batch{}
+			batch.Queue(`select 1`)
+			batch.Queue(sql).QueryRow(func(row pgx.Row) error {
+				var orders []string
+				return row.Scan(&orders)
+			})
+			return conn.SendBatch(context.Background(), batch).Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testAChangedTypeIsFoundOutOnce(t, read)
+		})
+	}
+}
+
+func testAChangedTypeIsFoundOutOnce(t *testing.T, read func(*pgxpool.Conn) error) {
+	t.Helper()
 	const conns = 8
 	pool, err := schema.Open(t.Context(), pgtest.NewURL(t), schema.Options{MaxConns: conns})
 	if err != nil {
@@ -21,20 +46,16 @@ func TestAChangedTypeIsFoundOutOnce(t *testing.T) {
 	}
 	defer pool.Close()
 	refused := 0
-	read := func(conn *pgxpool.Conn) {
-		var orders []string
-		if err := conn.QueryRow(t.Context(), `select array_agg(pedido_id) from comissao`).Scan(&orders); err != nil {
-			t.Log(err)
-			refused++
-		}
-	}
 	onAll := func() {
 		taken := make([]*pgxpool.Conn, conns)
 		for i := range taken {
 			if taken[i], err = pool.Acquire(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			read(taken[i])
+			if err := read(taken[i]); err != nil {
+				t.Log(err)
+				refused++
+			}
 		}
 		for _, conn := range taken {
 			conn.Release()

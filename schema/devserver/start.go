@@ -242,14 +242,14 @@ func (s *Server) arguments(socket string) []string {
 
 // keepMemory tells glibc not to give a session's memory back to the kernel after each statement only to ask for it anew:
 // on a virtual machine that took a third of a session's processor time.
-var keepMemory = [...]string{"MALLOC_TOP_PAD_=4194304", "MALLOC_TRIM_THRESHOLD_=67108864"}
+var keepMemory = []string{"MALLOC_TOP_PAD_=4194304", "MALLOC_TRIM_THRESHOLD_=67108864"}
 
 // command prepares a program of PostgreSQL, as the server's user and in a session of its own: neither Ctrl-C
 // nor the end of the terminal reaches it. Nothing of the caller's environment does either.
 func (s *Server) command(ctx context.Context, binaries, name string, arguments ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(binaries, name), arguments...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", keepMemory[0], keepMemory[1]}
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}, keepMemory...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.account.credential(), Setsid: true}
 	return cmd
 }

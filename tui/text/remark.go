@@ -14,17 +14,25 @@ type remark struct {
 	Said   M
 }
 
+// deepest is how many sentences may stand one in another: others' text is long at times, and is said in every frame.
+const deepest = 6
+
 // Remark says a sentence that the engine stored in the language of the reader, its numbers as that language writes
 // them. What the engine did not write (an error of the database, say) comes back untouched. Neither is clean.
-func (p *Printer) Remark(s string) string {
-	if said, ok := p.remark(s); ok {
+func (p *Printer) Remark(s string) string { return p.within(s, deepest) }
+
+func (p *Printer) within(s string, depth int) string {
+	if depth == 0 {
+		return s
+	}
+	if said, ok := p.remark(s, depth); ok {
 		return said
 	}
 	var list []string // such as what a sweep did
 	for part := range strings.SplitSeq(s, ", ") {
-		said, ok := p.remark(part)
+		said, ok := p.remark(part, depth)
 		if !ok {
-			return p.reported(s)
+			return p.reported(s, depth)
 		}
 		list = append(list, said)
 	}
@@ -32,16 +40,16 @@ func (p *Printer) Remark(s string) string {
 }
 
 // reported says a sentence after what it is about, as an error tells it: "ev-1:notificar-vendedor: not uncertain".
-func (p *Printer) reported(s string) string {
+func (p *Printer) reported(s string, depth int) string {
 	if about, told, ok := strings.Cut(s, ": "); ok {
-		return about + ": " + p.Remark(told)
+		return about + ": " + p.within(told, depth-1)
 	}
 	return s
 }
 
-func (p *Printer) remark(s string) (string, bool) {
+func (p *Printer) remark(s string, depth int) (string, bool) {
 	for i := range known {
-		if said, ok := known[i].say(p, s); ok {
+		if said, ok := known[i].say(p, s, depth); ok {
 			return said, true
 		}
 	}
@@ -107,7 +115,7 @@ func texts(m M) M {
 	return m
 }
 
-func (f *form) say(p *Printer, s string) (string, bool) {
+func (f *form) say(p *Printer, s string, depth int) (string, bool) {
 	if !strings.HasPrefix(s, f.begins) || !strings.HasSuffix(s, f.ends) {
 		return "", false
 	}
@@ -129,7 +137,7 @@ func (f *form) say(p *Printer, s string) (string, bool) {
 		case "%q":
 			args[i] = arg
 		default:
-			args[i] = p.Remark(arg)
+			args[i] = p.within(arg, depth-1)
 		}
 	}
 	return fmt.Sprintf(m[p.Language], args...), true

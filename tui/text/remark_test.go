@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,6 +207,20 @@ func TestRemarksOfTheCommission(t *testing.T) {
 		}
 		if got := pt.Remark(err.Error()); got != "payload de pedido.pago inválido: "+want[1] {
 			t.Errorf("Portuguese: %q", got)
+		}
+	}
+}
+
+// TestARemarkCostsLittleHoweverLongOthersTextIs: it is said in every frame, and anybody may have written it.
+func TestARemarkCostsLittleHoweverLongOthersTextIs(t *testing.T) {
+	pt := NewPrinter(Portuguese, nil)
+	for _, piece := range []string{": ", ", ", "a: ", "provider a: ", "tried again after an error: ", "not sent: "} {
+		cost := func(pieces int) float64 {
+			s := strings.Repeat(piece, pieces) + "x"
+			return testing.AllocsPerRun(10, func() { pt.Remark(s) })
+		}
+		if few, many := cost(20), cost(600); many > 2*few+10 {
+			t.Errorf("%q: %v allocations for 600, %v for 20", piece, many, few)
 		}
 	}
 }

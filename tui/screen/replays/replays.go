@@ -106,7 +106,8 @@ func (m *Model) fetch() paged.Fetch[batch.Replay] {
 	query, source := m.query(), m.source
 	return func(ctx context.Context, after *batch.Replay, _ bool, limit int) ([]batch.Replay, error) {
 		q := query
-		if q.Limit = limit; after != nil {
+		q.Limit = limit
+		if after != nil {
 			q.Before = after.CreatedAt
 		}
 		return source.Replays(ctx, q)
