@@ -236,7 +236,8 @@ func (b *bench) effectsInstant(ctx context.Context) error {
 	return nil
 }
 
-// effectsSlow compares with what a provider that takes 50 ms allows: concurrency divided by latency.
+// effectsSlow compares with what a provider that takes 50 ms allows: concurrency divided by latency. The runs last about a
+// minute, as the state is written before the first effect.
 func (b *bench) effectsSlow(ctx context.Context) error {
 	const latency = 50 * time.Millisecond
 	provider, err := faultprovider.Start(faultprovider.Options{Delay: latency})
@@ -244,7 +245,7 @@ func (b *bench) effectsSlow(ctx context.Context) error {
 		return err
 	}
 	defer provider.Close()
-	for _, load := range []struct{ concurrency, events int }{{16, 10_000}, {64, 30_000}} {
+	for _, load := range []struct{ concurrency, events int }{{16, 20_000}, {64, 80_000}} {
 		if err := b.clear(ctx); err != nil {
 			return err
 		}
