@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// transition changes a replay's state under its row lock, if its state is one of from.
-func (s *Store) transition(ctx context.Context, id, what string, from []State, fn func(pgx.Tx, Replay) error) (Replay, error) {
+// transition changes a replay's state under its row lock, if its state is one of from. refuse is the format of its errors.
+func (s *Store) transition(ctx context.Context, id, refuse string, from []State, fn func(pgx.Tx, Replay) error) (Replay, error) {
 	var out Replay
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		r, err := lockReplay(ctx, tx, id)
@@ -18,10 +18,10 @@ func (s *Store) transition(ctx context.Context, id, what string, from []State, f
 			return err
 		}
 		if !slices.Contains(from, r.State) {
-			return fmt.Errorf("%s %s: it is %s: %w", what, id, r.State, ErrState)
+			return fmt.Errorf(refuse, id, fmt.Errorf(becauseOfState, r.State, ErrState))
 		}
 		if err := fn(tx, r); err != nil {
-			return fmt.Errorf("%s %s: %w", what, id, err)
+			return fmt.Errorf(refuse, id, err)
 		}
 		if err := notify(ctx, tx, id); err != nil {
 			return err
@@ -48,7 +48,7 @@ func setState(ctx context.Context, tx pgx.Tx, id string, to State) error {
 
 // Pause stops a replay after the calls in flight. Its partitions keep their checkpoints.
 func (s *Store) Pause(ctx context.Context, id string) (Replay, error) {
-	return s.transition(ctx, id, "pause", []State{Queued, Running}, func(tx pgx.Tx, _ Replay) error {
+	return s.transition(ctx, id, refusePause, []State{Queued, Running}, func(tx pgx.Tx, _ Replay) error {
 		return setState(ctx, tx, id, Paused)
 	})
 }
@@ -56,7 +56,7 @@ func (s *Store) Pause(ctx context.Context, id string) (Replay, error) {
 // Resume carries on a replay that was paused, or that ended partial or failed, from its checkpoints. limits, if
 // not nil, replaces the limits that it stopped at.
 func (s *Store) Resume(ctx context.Context, id string, limits *Limits) (Replay, error) {
-	return s.transition(ctx, id, "resume", []State{Paused, Partial, Failed}, func(tx pgx.Tx, r Replay) error {
+	return s.transition(ctx, id, refuseResume, []State{Paused, Partial, Failed}, func(tx pgx.Tx, r Replay) error {
 		if limits != nil {
 			if _, err := tx.Exec(ctx, `update reprocessamento set limites = $2 where id = $1`, id, asJSON{limits}); err != nil {
 				return err
@@ -110,7 +110,7 @@ func (s *Store) reopenIncomplete(ctx context.Context, tx pgx.Tx, r Replay) error
 
 // Cancel ends a replay for good, after the calls in flight. What it did stays done.
 func (s *Store) Cancel(ctx context.Context, id string) (Replay, error) {
-	return s.transition(ctx, id, "cancel", []State{Queued, Running, Paused}, func(tx pgx.Tx, r Replay) error {
+	return s.transition(ctx, id, refuseCancel, []State{Queued, Running, Paused}, func(tx pgx.Tx, r Replay) error {
 		if r.PlannedAt != nil {
 			sum, err := s.summarize(ctx, tx, r, false)
 			if err != nil {
@@ -131,7 +131,7 @@ func (s *Store) ApprovalPreview(ctx context.Context, id, newID string) (Approval
 		return ApprovalPreview{}, err
 	}
 	if r.Mode != Simulate || r.State != Done && r.State != Partial {
-		return ApprovalPreview{}, fmt.Errorf("approve %s: it is a replay in mode %s, %s; only a finished simulation can be approved: %w", id, r.Mode, r.State, ErrState)
+		return ApprovalPreview{}, fmt.Errorf(refuseApproval, id, fmt.Errorf(becauseOfMode, r.Mode, r.State, ErrState))
 	}
 	if newID == "" {
 		newID = string(Apply) + "-" + strings.TrimPrefix(id, string(Simulate)+"-")
@@ -213,10 +213,10 @@ func (s *Store) Approve(ctx context.Context, id, newID string) (Replay, error) {
 	}
 	var approver string
 	if err := s.pool.QueryRow(ctx, `select session_user`).Scan(&approver); err != nil {
-		return Replay{}, fmt.Errorf("approve %s: %w", id, err)
+		return Replay{}, fmt.Errorf(refuseApproval, id, err)
 	}
 	if s.fourEyes && approver == p.RequestedBy {
-		return Replay{}, fmt.Errorf("approve %s: %s requested it; with four-eyes on another database role has to approve: %w", id, approver, ErrNotAllowed)
+		return Replay{}, fmt.Errorf(refuseApproval, id, fmt.Errorf(becauseFourEyes, approver, ErrNotAllowed))
 	}
 	sim := p.Simulation
 	q, err := s.complete(Request{
@@ -240,9 +240,9 @@ func (s *Store) Revert(ctx context.Context, id string) (reverted, left int64, er
 		return 0, 0, err
 	}
 	finished := []State{Done, Partial, Failed, Cancelled, Paused}
-	_, err = s.transition(ctx, id, "revert", finished, func(tx pgx.Tx, r Replay) error {
+	_, err = s.transition(ctx, id, refuseRevert, finished, func(tx pgx.Tx, r Replay) error {
 		if r.Mode != Apply {
-			return fmt.Errorf("a simulation changed nothing: %w", ErrState)
+			return fmt.Errorf(becauseNoChange, ErrState)
 		}
 		if err := unhurried(ctx, tx); err != nil {
 			return err

@@ -64,8 +64,8 @@ func (s *Store) complete(q Request) (Request, error) {
 		}
 	}
 	sc := q.Scope
-	say(!idPattern.MatchString(q.ID), "id %q: 1 to 100 of letters, digits, '.', '_', ':' and '-', starting with a letter or digit", q.ID)
-	say(q.ID == ledger.Live, "id %q names the live consumer; choose another", q.ID)
+	say(!idPattern.MatchString(q.ID), wrongID, q.ID)
+	say(q.ID == ledger.Live, wrongLiveID, q.ID)
 	say(q.Mode != Simulate && q.Mode != Apply, "mode %q: %s or %s", q.Mode, Simulate, Apply)
 	say(q.Partitions < 1 || q.Partitions > 4096, "partitions %d: 1 to 4096", q.Partitions)
 	say(q.Priority < 1 || q.Priority > 4, "priority %d: 1 (first) to 4 (last)", q.Priority)
@@ -106,7 +106,7 @@ func (s *Store) handlerOf(types []string) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%w: %d handlers take event types %v; name one", ErrUsage, len(found), types)
+		return "", fmt.Errorf("%w: "+wrongHandler, ErrUsage, len(found), types)
 	}
 	for name := range found {
 		return name, nil
@@ -167,7 +167,7 @@ func (s *Store) insert(ctx context.Context, db beginner, q Request, r Replay) (R
 		return s.sameReplay(ctx, q)
 	}
 	if err != nil {
-		return Replay{}, fmt.Errorf("queue %s: %w", q.ID, err)
+		return Replay{}, fmt.Errorf(refuseRequest, q.ID, err)
 	}
 	return out, nil
 }
@@ -181,7 +181,7 @@ func (s *Store) sameReplay(ctx context.Context, q Request) (Replay, error) {
 	a, _ := json.Marshal(Request{old.ID, old.Handler, old.Mode, inUTC(old.Scope), old.Partitions, old.Limits, old.Priority})
 	b, _ := json.Marshal(Request{q.ID, q.Handler, q.Mode, inUTC(q.Scope), q.Partitions, q.Limits, q.Priority})
 	if string(a) != string(b) {
-		return Replay{}, fmt.Errorf("queue %s: %w with another scope, mode or limit; it is %s. Choose another id", q.ID, ErrExists, old.State)
+		return Replay{}, fmt.Errorf(refuseRequest, q.ID, fmt.Errorf(becauseTaken, ErrExists, old.State))
 	}
 	return old, nil
 }

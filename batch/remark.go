@@ -43,6 +43,24 @@ const (
 	remarkNewPolicy  = "the configured policy for effects of kind %s changed; the apply keeps the simulation's"
 	remarkOldProgram = "the simulation ran with program version %s, this is %s"
 
+	// What the engine refuses, and why.
+	refusePause     = "pause %s: %w"
+	refuseResume    = "resume %s: %w"
+	refuseCancel    = "cancel %s: %w"
+	refuseRevert    = "revert %s: %w"
+	refuseApproval  = "approve %s: %w"
+	refuseRequest   = "queue %s: %w"
+	refuseRunNow    = "run %s now: %w"
+	becauseOfState  = "it is %v: %w"
+	becauseNoChange = "a simulation changed nothing: %w"
+	becauseOfMode   = "it is a replay in mode %v, %v; only a finished simulation can be approved: %w"
+	becauseFourEyes = "%s requested it; with four-eyes on another database role has to approve: %w"
+	becauseTaken    = "%w with another scope, mode or limit; it is %v. Choose another id"
+	becauseAtWork   = "it is worked by %s since %s: %w"
+	wrongID         = "id %q: 1 to 100 of letters, digits, '.', '_', ':' and '-', starting with a letter or digit"
+	wrongLiveID     = "id %q names the live consumer; choose another"
+	wrongHandler    = "%d handlers take event types %v; name one"
+
 	// How a slot of a schedule went. What a sweep did is a list of them.
 	remarkMissed       = "not run in time: nobody was there, or the one before was at work"
 	remarkLate         = "%s (%s late)"

@@ -13,7 +13,7 @@ import (
 func (s *Store) RunNow(ctx context.Context, schedule Schedule, by string) (Firing, error) {
 	spec, err := ParseSpec(schedule.Spec)
 	if err != nil {
-		return Firing{}, fmt.Errorf("run %s now: %w: %w", schedule.Name, ErrUsage, err)
+		return Firing{}, fmt.Errorf(refuseRunNow, schedule.Name, fmt.Errorf("%w: %w", ErrUsage, err))
 	}
 	f := Firing{Task: schedule.Name, State: "executando", Host: by}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -26,7 +26,7 @@ func (s *Store) RunNow(ctx context.Context, schedule Schedule, by string) (Firin
 			return err
 		}
 		if busy {
-			return fmt.Errorf("%w: by %s since %s", ErrHeld, holder, since.In(schedule.Zone).Format("15:04:05 MST"))
+			return fmt.Errorf(becauseAtWork, holder, since.In(schedule.Zone).Format("15:04:05 MST"), ErrHeld)
 		}
 		var last *time.Time
 		var now time.Time
@@ -58,7 +58,7 @@ func (s *Store) RunNow(ctx context.Context, schedule Schedule, by string) (Firin
 		return err
 	})
 	if err != nil {
-		return Firing{}, fmt.Errorf("run %s now: %w", schedule.Name, err)
+		return Firing{}, fmt.Errorf(refuseRunNow, schedule.Name, err)
 	}
 	return f, nil
 }

@@ -144,7 +144,7 @@ func (l *Ledger) stale(ctx context.Context, tx pgx.Tx, d Decision, state State) 
 		}
 	}
 	if state != Uncertain {
-		return fmt.Errorf("%w: it is %s", ErrNotUncertain, state)
+		return fmt.Errorf("%w: it is %v", ErrNotUncertain, state)
 	}
 	return &StaleError{State: state}
 }

@@ -37,7 +37,7 @@ type StaleError struct {
 
 func (e *StaleError) Error() string {
 	if e.Decision == nil {
-		return fmt.Sprintf("%v: it is %s now", ErrStale, e.State)
+		return fmt.Sprintf("%v: it is %v now", ErrStale, e.State)
 	}
 	return fmt.Sprintf("%v: %s decided %q at %s", ErrStale, e.Decision.Reviewer, e.Decision.Verdict, e.Decision.At.UTC().Format(time.RFC3339))
 }

@@ -53,7 +53,7 @@ func TestRunNowIsRefusedWhileTheTaskIsAtWork(t *testing.T) {
 	r.press("n")
 	r.sees("Run a task now?", "[varredura]", "reprocessar-ontem")
 	r.press("enter", "enter")
-	r.sees("held by another: by bastion-1 since")
+	r.sees("it is worked by bastion-1 since")
 	r.commanded()
 	r.press("esc", "n", "right", "enter", "enter")
 	r.advance(time.Second)

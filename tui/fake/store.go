@@ -248,7 +248,7 @@ func (s *Store) RunNow(ctx context.Context, task string) (batch.Firing, error) {
 	defer s.mu.Unlock()
 	for _, f := range s.firings {
 		if f.Task == task && f.State == "executando" {
-			return batch.Firing{}, fmt.Errorf("run %s now: %w: by %s since %s", task, batch.ErrHeld, f.Host, f.ClaimedAt.Format("15:04:05"))
+			return batch.Firing{}, fmt.Errorf("run %s now: it is worked by %s since %s: %w", task, f.Host, f.ClaimedAt.Format("15:04:05"), batch.ErrHeld)
 		}
 	}
 	f := batch.Firing{Task: task, Slot: s.now(), State: "executando", Host: "revisor_a@bastion-1", ClaimedAt: s.now()}

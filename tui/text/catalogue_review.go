@@ -101,7 +101,7 @@ var (
 	FormMore   = M{"… %s shows more", "… %s mostra mais"}
 )
 
-// Reasons explains the machine-readable reasons of uncertain effects.
+// Reasons explains the machine-readable reasons of uncertain effects, and what look-ups led to.
 var Reasons = map[string]M{
 	"sem-resposta":            {"the call left and no answer came", "a chamada saiu e nenhuma resposta veio"},
 	"interrompida":            {"we stopped waiting for the answer", "deixamos de esperar pela resposta"},
@@ -118,6 +118,9 @@ var Reasons = map[string]M{
 	"conteudo-difere":         {"something else would be sent than may have gone out", "seria enviado algo diferente do que pode ter saído"},
 	"consulta-nao-encontrado": {"the provider was asked and does not know the key", "o provedor foi consultado e não conhece a chave"},
 	"nao-enviado":             {"nothing left in that attempt", "nada saiu nessa tentativa"},
+	"encontrado":              {"the provider acted on this key", "o provedor agiu com esta chave"},
+	"nao-encontrado":          {"the provider does not know this key", "o provedor não conhece esta chave"},
+	"inacessivel":             {"no answer that says either", "nenhuma resposta que diga sim ou não"},
 }
 
 // Occurrences says in words what happened to an effect.

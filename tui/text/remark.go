@@ -39,9 +39,13 @@ func (p *Printer) within(s string, depth int) string {
 	return strings.Join(list, ", ")
 }
 
-// reported says a sentence after what it is about, as an error tells it: "ev-1:notificar-vendedor: not uncertain".
+// reported says a sentence after what it is about, as an error tells it: "ev-1:notificar-vendedor: not uncertain", or
+// after the kind of error that it is.
 func (p *Printer) reported(s string, depth int) string {
 	if about, told, ok := strings.Cut(s, ": "); ok {
+		if said, ok := p.remark(about, depth-1); ok {
+			about = said
+		}
 		return about + ": " + p.within(told, depth-1)
 	}
 	return s
@@ -136,6 +140,12 @@ func (f *form) say(p *Printer, s string, depth int) (string, bool) {
 			args[i] = p.number(arg)
 		case "%q":
 			args[i] = arg
+		case "%v": // of states, and of a few errors
+			if word, ok := states[arg]; ok {
+				args[i] = p.S(word)
+				continue
+			}
+			args[i] = p.within(arg, depth-1)
 		default:
 			args[i] = p.within(arg, depth-1)
 		}

@@ -54,16 +54,23 @@ func written(t *testing.T) map[string]string {
 	return formats
 }
 
-// fromErrors are remarks that errors of package ledger make, which become part of an effect's history.
+// fromErrors are remarks that errors of package ledger make, which become part of an effect's history, and errors that
+// refusals of package batch end with.
 var fromErrors = map[string]error{
 	"not sent: %v":                                    ledger.NotSent(errors.New("dial")),
 	"reservation too old for a call":                  ledger.ErrTooOld,
-	"changed since it was shown: it is %s now":        &ledger.StaleError{State: ledger.Done},
+	"changed since it was shown: it is %v now":        &ledger.StaleError{State: ledger.Done},
 	"changed since it was shown: %s decided %q at %s": &ledger.StaleError{Decision: &ledger.DecisionRecord{Reviewer: "ana", Verdict: ledger.Discard}},
 	"a call could still be alive for %s":              &ledger.QuarantineError{Left: time.Minute},
-	"not uncertain: it is %s":                         fmt.Errorf("%w: it is %s", ledger.ErrNotUncertain, ledger.Done),
+	"not uncertain: it is %v":                         fmt.Errorf("%w: it is %v", ledger.ErrNotUncertain, ledger.Done),
 	"not uncertain":                                   ledger.ErrNotUncertain,
 	"a decision needs a note":                         ledger.ErrNoNote,
+	"no such replay":                                  batch.ErrNotFound,
+	"a replay of that id exists":                      batch.ErrExists,
+	"held by another":                                 batch.ErrHeld,
+	"not allowed in this state":                       batch.ErrState,
+	"not allowed":                                     batch.ErrNotAllowed,
+	"invalid request":                                 batch.ErrUsage,
 }
 
 // TestEveryRemarkHasBothLanguages: what the engine can say is in the catalogue, and nothing else is.
@@ -74,7 +81,7 @@ func TestEveryRemarkHasBothLanguages(t *testing.T) {
 	}
 	pt := NewPrinter(Portuguese, nil)
 	for format, err := range fromErrors {
-		said[format] = "an error of the ledger"
+		said[format] = "an error"
 		if got := pt.Remark(err.Error()); got == err.Error() {
 			t.Errorf("%s stays %q", format, got)
 		}
@@ -163,6 +170,13 @@ func TestRemark(t *testing.T) {
 		{"the scope holds 2 events, the simulation saw 1", "the scope holds 2 events, the simulation saw 1", "o escopo tem 2 eventos, a simulação viu 1"},
 		// What it is about comes first.
 		{"ana: a call could still be alive for 3m0s", "ana: a call could still be alive for 3m0s", "ana: uma chamada ainda pode estar viva por 3m0s"},
+		// A refusal, with the state in the reader's words; an id that looks like one is none.
+		{"pause parcial: it is executando: not allowed in this state", "pause parcial: it is running: not allowed in this state", "pausar parcial: está executando: não é permitido neste estado"},
+		{"approve p-1: it is a replay in mode aplicar, concluido; only a finished simulation can be approved: not allowed in this state", "approve p-1: it is a replay in mode apply, done; only a finished simulation can be approved: not allowed in this state", "aprovar p-1: é um replay no modo aplicar, concluído; só se aprova uma simulação terminada: não é permitido neste estado"},
+		{"queue p-1: a replay of that id exists with another scope, mode or limit; it is pausado. Choose another id", "queue p-1: a replay of that id exists with another scope, mode or limit; it is paused. Choose another id", "pôr p-1 na fila: já existe um replay com esse id com outro escopo, modo ou limite; está pausado. Escolha outro id"},
+		{"run varredura now: it is worked by host-1 since 10:00:00 UTC: held by another", "run varredura now: it is worked by host-1 since 10:00:00 UTC: held by another", "rodar varredura agora: está sendo feito por host-1 desde 10:00:00 UTC: em mãos de outro"},
+		{"invalid request: id \"vivo\" names the live consumer; choose another", "invalid request: id \"vivo\" names the live consumer; choose another", "pedido inválido: o id \"vivo\" nomeia o consumidor ao vivo; escolha outro"},
+		{"ev-1:x: not uncertain: it is concluido", "ev-1:x: not uncertain: it is done", "ev-1:x: não está incerto: está concluído"},
 		// Of others.
 		{"tried again after an error: read archive after 1200: timeout", "tried again after an error: read archive after 1200: timeout", "nova tentativa depois de um erro: read archive after 1200: timeout"},
 		{"sem-resposta: context deadline exceeded", "sem-resposta: context deadline exceeded", "sem-resposta: context deadline exceeded"},

@@ -234,7 +234,7 @@ func (m *Model) occurrences(list []ledger.Occurrence, w int) layout.Block {
 	var out layout.Block
 	for _, o := range list {
 		out = append(out, text.Truncate(t.Muted.Render(e.Time(o.At)+"  ")+t.Warn.Render(m.occurrence(o.Kind))+t.Muted.Render("  "+text.Clean(o.Execution)), w))
-		out = append(out, e.Indented(text.CleanLine(excerpt(e.Remark(o.Text))+m.reason(o.Text)), t.Text, w)...)
+		out = append(out, e.Indented(text.CleanLine(excerpt(m.happened(o.Text))), t.Text, w)...)
 		if len(o.Answer) > 0 {
 			for _, line := range e.JSON(o.Answer, w-2) {
 				out = append(out, "  "+line)

@@ -28,6 +28,19 @@ func (m *Model) occurrence(kind string) string {
 	return text.Clean(kind)
 }
 
+// happened is the text of an occurrence: a sentence of the engine, or a machine-readable reason with what it was in detail.
+func (m *Model) happened(s string) string {
+	code, detail, _ := strings.Cut(s, ": ")
+	explained := m.reason(code)
+	if explained == "" {
+		return m.env.Remark(s)
+	}
+	if detail != "" {
+		detail = " (" + m.env.Remark(detail) + ")"
+	}
+	return code + explained + detail
+}
+
 // reason explains a machine-readable reason, if it is one that is known here.
 func (m *Model) reason(r string) string {
 	if explained, ok := text.Reasons[r]; ok {
