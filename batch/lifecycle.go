@@ -147,13 +147,17 @@ func (s *Store) ApprovalPreview(ctx context.Context, id, newID string) (Approval
 	return p, err
 }
 
-// appliedAs lists the applies that a simulation was approved as, with their states.
+// appliedAs says what a simulation was approved as.
 func (s *Store) appliedAs(ctx context.Context, id string) ([]string, error) {
-	rows, err := s.pool.Query(ctx, `select id || ' (' || estado || ')' from reprocessamento where simulacao_id = $1 order by criado_em, id`, id)
+	rows, err := s.pool.Query(ctx, `select id, estado from reprocessamento where simulacao_id = $1 order by criado_em, id`, id)
 	if err != nil {
 		return nil, fmt.Errorf("applies of %s: %w", id, err)
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+		var apply, state string
+		err := row.Scan(&apply, &state)
+		return fmt.Sprintf(remarkApproved, apply, state), err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("applies of %s: %w", id, err)
 	}
@@ -166,13 +170,9 @@ func (s *Store) drift(ctx context.Context, r Replay) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var drift []string
-	applied, err := s.appliedAs(ctx, r.ID)
+	drift, err := s.appliedAs(ctx, r.ID)
 	if err != nil {
 		return nil, err
-	}
-	if len(applied) > 0 {
-		drift = append(drift, fmt.Sprintf(remarkApproved, strings.Join(applied, ", ")))
 	}
 	var moved int64
 	if err := s.patiently(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, h.State().Drift, r.ID).Scan(&moved) }); err != nil {

@@ -35,7 +35,7 @@ const (
 	remarkSuppressed  = "%s suppressed effects of kind %s on some of these positions; this run would send them"
 
 	// What moved since a simulation.
-	remarkApproved   = "it was approved before, as %s"
+	remarkApproved   = "it was approved before, as %s (%v)"
 	remarkMovedOne   = "the state of %d order changed since the simulation"
 	remarkMoved      = "the state of %d orders changed since the simulation"
 	remarkScopeOne   = "the scope holds %d event, the simulation saw %d"

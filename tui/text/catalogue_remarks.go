@@ -63,7 +63,7 @@ var remarks = []remark{
 	{Said: M{"%s suppressed effects of kind %s on some of these positions; this run would send them", "%s suprimiu efeitos do tipo %s em algumas destas posições; este replay os enviaria"}},
 
 	// What moved since a simulation.
-	{Said: M{"it was approved before, as %s", "já foi aprovada antes, como %s"}},
+	{Said: M{"it was approved before, as %s (%v)", "já foi aprovada antes, como %s (%v)"}},
 	{
 		One:  M{"the state of %d order changed since the simulation", "o estado de %d pedido mudou desde a simulação"},
 		Said: M{"the state of %d orders changed since the simulation", "o estado de %d pedidos mudou desde a simulação"},

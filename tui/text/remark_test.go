@@ -177,6 +177,7 @@ func TestRemark(t *testing.T) {
 		{"run varredura now: it is worked by host-1 since 10:00:00 UTC: held by another", "run varredura now: it is worked by host-1 since 10:00:00 UTC: held by another", "rodar varredura agora: está sendo feito por host-1 desde 10:00:00 UTC: em mãos de outro"},
 		{"invalid request: id \"vivo\" names the live consumer; choose another", "invalid request: id \"vivo\" names the live consumer; choose another", "pedido inválido: o id \"vivo\" nomeia o consumidor ao vivo; escolha outro"},
 		{"ev-1:x: not uncertain: it is concluido", "ev-1:x: not uncertain: it is done", "ev-1:x: não está incerto: está concluído"},
+		{"it was approved before, as parcial (executando)", "it was approved before, as parcial (running)", "já foi aprovada antes, como parcial (executando)"},
 		// Of others.
 		{"tried again after an error: read archive after 1200: timeout", "tried again after an error: read archive after 1200: timeout", "nova tentativa depois de um erro: read archive after 1200: timeout"},
 		{"sem-resposta: context deadline exceeded", "sem-resposta: context deadline exceeded", "sem-resposta: context deadline exceeded"},

@@ -71,7 +71,7 @@ func New(env *screen.Env, source Source, id string) *Model {
 		{Title: env.S(text.ColPosition), Width: 12, Right: true},
 		{Title: env.S(text.ColEvent), Width: 14, Grow: 1, Max: 40},
 		{Title: env.S(text.ColOrder), Width: 12, Grow: 1, Max: 40, Keep: 1},
-		{Title: env.S(text.ColReason), Width: 32, Grow: 8},
+		{Title: env.S(text.ColReason), Width: 44, Grow: 8, Both: true},
 		{Title: env.S(text.ColAge), Width: 6, Right: true, Keep: 2},
 	}}
 	return m

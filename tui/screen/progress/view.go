@@ -328,10 +328,7 @@ func (m *Model) hosts(w int) layout.Block {
 	if len(p.Hosts) == 0 {
 		return append(out, t.Warn.Render(text.Truncate(t.Warning+" "+e.S(text.NoHosts), w)))
 	}
-	names := 0
-	for _, h := range p.Hosts {
-		names = max(names, min(text.Width(text.Clean(h.Machine))+1+text.Width(text.Clean(h.Role)), w/3))
-	}
+	names := screen.HostNames(p.Hosts, w/3)
 	for _, h := range p.Hosts {
 		symbol, style, state := t.Running, t.Good, e.N(text.SlicesInHand, held[h.ID])
 		switch silence := e.Now().Sub(h.SeenAt); {
@@ -340,8 +337,7 @@ func (m *Model) hosts(w int) layout.Block {
 		case held[h.ID] == 0:
 			symbol, style, state = t.Dot, t.Muted, e.S(text.HostIdle)
 		}
-		name := text.Clean(h.Machine) + " " + text.Clean(h.Role)
-		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(name, names)) + "  " + style.Render(state)
+		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(screen.HostName(h), names)) + "  " + style.Render(state)
 		out = append(out, layout.Ends(line, t.Muted.Render(" pid "+strconv.Itoa(h.PID)+" "+text.Clean(h.Version)), w))
 	}
 	return out

@@ -49,13 +49,13 @@ func New(env *screen.Env, source Source) *Model {
 	m.hosts = feed.New(env.Ctx, source.Hosts)
 	m.next = feed.New(env.Ctx, func(context.Context) ([]batch.NextFiring, error) { return source.NextFirings(), nil })
 	m.table = table.Table{Theme: env.Theme, Empty: env.S(text.FiringsEmpty), Columns: []table.Column{
-		{Title: env.S(text.ColSlot), Width: 19},
-		{Title: env.S(text.ColTask), Width: 12, Grow: 1, Max: 28},
+		{Title: env.S(text.ColSlot), Width: 17},
+		{Title: env.S(text.ColTask), Width: 10, Grow: 1, Max: 28},
 		{Title: env.S(text.ColState), Width: 12},
 		{Title: env.S(text.ColTook), Width: 8, Right: true, Keep: 1},
 		{Title: env.S(text.ColLate), Width: 8, Right: true, Keep: 3},
 		{Title: env.S(text.ColHost), Width: 12, Grow: 1, Max: 28, Keep: 4},
-		{Title: env.S(text.ColDetail), Width: 10, Grow: 4, Keep: 2},
+		{Title: env.S(text.ColDetail), Width: 20, Grow: 8, Keep: 2},
 	}}
 	return m
 }

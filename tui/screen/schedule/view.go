@@ -129,13 +129,14 @@ func (m *Model) hostBlock(w int) layout.Block {
 		}
 		return append(out, t.Warn.Render(text.Truncate(t.Warning+" "+e.S(text.NoHosts), w)))
 	}
+	names := screen.HostNames(m.hosts.Value, w/3)
 	for _, h := range m.hosts.Value {
 		symbol, style, state := t.Running, t.Good, t.Muted.Render(e.S(text.HostUp, e.Ago(h.StartedAt)))
 		if silence := e.Now().Sub(h.SeenAt); silence > screen.HostSilent {
 			symbol, style, state = t.Failed, t.Bad, t.Bad.Render(e.S(text.HostSilent, e.Age(silence)))
 		}
-		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(text.Clean(h.Machine)+" "+text.Clean(h.Role), 24)) + " " + state
-		out = append(out, layout.Ends(line, t.Muted.Render("  pid "+strconv.Itoa(h.PID)+" "+text.Clean(h.Version)), w))
+		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(screen.HostName(h), names)) + "  " + state
+		out = append(out, layout.Ends(line, t.Muted.Render(" pid "+strconv.Itoa(h.PID)+" "+text.Clean(h.Version)), w))
 	}
 	return out
 }
