@@ -257,15 +257,3 @@ func (e *Env) paintJSON(line string) string {
 	indent := line[:len(line)-len(trimmed)]
 	return indent + e.Theme.Info.Render(trimmed[:end+1]) + e.Theme.Muted.Render(":") + e.Theme.Text.Render(trimmed[end+2:])
 }
-
-// HostName is what a process is called in a list of them.
-func HostName(h batch.Host) string { return text.Clean(h.Machine) + " " + text.Clean(h.Role) }
-
-// HostNames is how wide the names of processes are, most at most.
-func HostNames(hosts []batch.Host, most int) int {
-	names := 0
-	for _, h := range hosts {
-		names = max(names, min(text.Width(HostName(h)), most))
-	}
-	return names
-}

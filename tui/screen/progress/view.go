@@ -1,7 +1,6 @@
 package progress
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -338,7 +337,7 @@ func (m *Model) hosts(w int) layout.Block {
 			symbol, style, state = t.Dot, t.Muted, e.S(text.HostIdle)
 		}
 		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(screen.HostName(h), names)) + "  " + style.Render(state)
-		out = append(out, layout.Ends(line, t.Muted.Render(" pid "+strconv.Itoa(h.PID)+" "+text.Clean(h.Version)), w))
+		out = append(out, e.HostLine(line, h, w))
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"strconv"
 	"time"
 
 	"reprise.dev/reprise/batch"
@@ -136,7 +135,7 @@ func (m *Model) hostBlock(w int) layout.Block {
 			symbol, style, state = t.Failed, t.Bad, t.Bad.Render(e.S(text.HostSilent, e.Age(silence)))
 		}
 		line := style.Render(symbol) + " " + t.Text.Render(text.Pad(screen.HostName(h), names)) + "  " + state
-		out = append(out, layout.Ends(line, t.Muted.Render(" pid "+strconv.Itoa(h.PID)+" "+text.Clean(h.Version)), w))
+		out = append(out, e.HostLine(line, h, w))
 	}
 	return out
 }
