@@ -163,7 +163,7 @@ func (f *Form) key(msg tea.KeyMsg) (done bool, cmd tea.Cmd) {
 			return true, nil
 		case f.focus == f.submit():
 			return f.carryOut()
-		default:
+		case !f.wrong(f.focus, f.Values()): // who made a mistake is told while the field has the keyboard
 			f.move(1)
 		}
 	case onButton && (msg.Type == tea.KeyLeft || msg.Type == tea.KeyRight):
@@ -207,12 +207,7 @@ func (f *Form) choose(msg tea.KeyMsg) {
 func (f *Form) carryOut() (done bool, cmd tea.Cmd) {
 	v := f.Values()
 	for i := range f.fields {
-		fl := &f.fields[i]
-		if fl.Check == nil {
-			continue
-		}
-		if wrong := fl.Check(v[fl.Name]); wrong != "" {
-			f.focus, f.problem = i, wrong
+		if f.wrong(i, v) {
 			return false, nil
 		}
 	}
@@ -227,6 +222,19 @@ func (f *Form) carryOut() (done bool, cmd tea.Cmd) {
 		then, err := run()
 		return Done{form: id, Err: err, Then: then}
 	}
+}
+
+// wrong checks one field, and if something is wrong with it says so there.
+func (f *Form) wrong(i int, v Values) bool {
+	fl := &f.fields[i]
+	if fl.Check == nil {
+		return false
+	}
+	problem := fl.Check(v[fl.Name])
+	if problem != "" {
+		f.focus, f.problem = i, problem
+	}
+	return problem != ""
 }
 
 // Keys are the keys that work in the form.

@@ -76,6 +76,24 @@ func TestFieldsAreCheckedBeforeAnythingIsDone(t *testing.T) {
 	}
 }
 
+// TestAMistakeIsToldWhereItWasMade: enter does not leave a field with it behind; what is typed next mends it.
+func TestAMistakeIsToldWhereItWasMade(t *testing.T) {
+	match := func(s string) string {
+		if s != "r-12" {
+			return "that is not r-12"
+		}
+		return ""
+	}
+	f := build(Spec{Danger: true, Fields: []Field{{Name: "id", Label: "id", Check: match}}}, nil)
+	if done, out := press(f, "r-1", "enter"); done || out != nil || !strings.Contains(view(f), "that is not r-12") {
+		t.Fatalf("%v %v\n%s", done, out, view(f))
+	}
+	done, out := press(f, "2", "enter", "enter")
+	if got, ok := out.(ran); !done || !ok || got.values["id"] != "r-12" {
+		t.Fatalf("%v %#v\n%s", done, out, view(f))
+	}
+}
+
 func TestAnErrorKeepsTheFormWithWhatWasTyped(t *testing.T) {
 	f := build(Spec{Fields: []Field{{Name: "note", Label: "note"}}}, errors.New("away\x1b[2J"))
 	done, _ := press(f, "because", "enter", "enter")
