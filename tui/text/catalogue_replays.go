@@ -61,7 +61,7 @@ var (
 	ApproveLooking       = M{"Looking at what approving %s would do…", "Vendo o que aprovar %s faria…"}
 	ApproveTitle         = M{"Approve simulation %s", "Aprovar a simulação %s"}
 	ApproveWhat          = M{"Approving queues %s: the same scope and the same rules, this time for real. State is written and effects go out.", "Aprovar põe %s na fila: o mesmo escopo e as mesmas regras, desta vez de verdade. O estado é gravado e os efeitos saem."}
-	ApproveTotals        = M{"%s orders change, %s → %s; %s new", "%s pedidos mudam, %s → %s; %s novos"}
+	ApproveTotals        = M{"%s orders change, %s → %s; %s new, %s", "%s pedidos mudam, %s → %s; %s novos, %s"}
 	ApproveAtOnce        = M{"at once, at any hour", "imediatamente, a qualquer hora"}
 	ApproveHours         = M{"only %s; outside these hours effects wait", "só %s; fora desse horário os efeitos esperam"}
 	ApproveType          = M{"type %s", "digite %s"}

@@ -89,7 +89,7 @@ func approvalBody(e *screen.Env, p batch.ApprovalPreview, w int) layout.Block {
 	if s.Limits.Effects > 0 {
 		f.Add(text.LabelLimit, e.N(text.LimitEffects, s.Limits.Effects))
 	}
-	f.Add(text.LabelChanges, e.S(text.ApproveTotals, e.Int(p.Totals.Changed), e.BigMoney(p.Totals.ChangedBefore), e.BigMoney(p.Totals.ChangedAfter), e.Int(p.Totals.New))).
+	f.Add(text.LabelChanges, e.S(text.ApproveTotals, e.Int(p.Totals.Changed), e.BigMoney(p.Totals.ChangedBefore), e.BigMoney(p.Totals.ChangedAfter), e.Int(p.Totals.New), e.BigMoney(p.Totals.NewAfter))).
 		Add(text.LabelScope, e.Scope(s.Scope)).
 		Add(text.LabelUTC, e.ScopeUTC(s.Scope)).
 		Add(text.LabelRequestedBy, text.Clean(p.RequestedBy))
