@@ -67,7 +67,7 @@ func newSite(t *testing.T, onFailure ledger.OnFailure, more string) *site {
 	}
 	t.Cleanup(p.Close)
 	s := &site{t: t, url: pgtest.NewURL(t), provider: p, config: filepath.Join(t.TempDir(), "reprise.toml")}
-	if s.pool, err = schema.Open(context.Background(), s.url, schema.Options{MaxConns: 4}); err != nil {
+	if s.pool, err = schema.Open(context.Background(), s.url, schema.Options{MaxConns: 4, ApplicationName: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.pool.Close)

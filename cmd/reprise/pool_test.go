@@ -38,7 +38,7 @@ func TestAPoolThatIsTooSmallIsRefused(t *testing.T) {
 	})
 	s.want(exitDone, "replay", "run", "a")
 	s.want(exitDone, "run", "--once")
-	if n := most.Load(); n > 9+4 { // the test has four of its own
+	if n := most.Load(); n > 9 {
 		t.Errorf("%d connections", n)
 	}
 	s.wantPromises(ledger.Keep, events)
