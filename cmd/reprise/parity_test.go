@@ -87,12 +87,13 @@ func TestEveryOccurrenceIsExplained(t *testing.T) {
 	}
 }
 
-// TestEveryReasonIsExplained: a reviewer reads in words why an effect is uncertain.
+// TestEveryReasonIsExplained: a reviewer reads in words why an effect is uncertain, and what a look-up led to.
 func TestEveryReasonIsExplained(t *testing.T) {
 	for _, reason := range []string{
 		ledger.ReasonUnknown, ledger.ReasonPanic, ledger.ReasonAbandoned, ledger.ReasonWindow, ledger.ReasonAttempts, ledger.ReasonContent,
 		ledger.ReasonNotFound, ledger.ReasonNotSent, provider.ReasonNoAnswer, provider.ReasonInterrupted, provider.ReasonDropped,
 		provider.ReasonGarbled, provider.ReasonIncomplete, provider.ReasonNoReceipt, provider.ReasonBadKey,
+		string(ledger.Found), string(ledger.NotFound), string(ledger.Unreachable),
 	} {
 		if words := text.Reasons[reason]; words[text.English] == "" || words[text.Portuguese] == "" {
 			t.Errorf("%s is not explained", reason)

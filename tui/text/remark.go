@@ -140,14 +140,11 @@ func (f *form) say(p *Printer, s string, depth int) (string, bool) {
 			args[i] = p.number(arg)
 		case "%q":
 			args[i] = arg
-		case "%v": // of states, and of a few errors
-			if word, ok := states[arg]; ok {
-				args[i] = p.S(word)
-				continue
-			}
-			args[i] = p.within(arg, depth-1)
 		default:
 			args[i] = p.within(arg, depth-1)
+			if word, ok := states[arg]; ok && verb == "%v" { // an id, which is a %s, may look like one
+				args[i] = p.S(word)
+			}
 		}
 	}
 	return fmt.Sprintf(m[p.Language], args...), true

@@ -196,6 +196,18 @@ func TestRemark(t *testing.T) {
 	}
 }
 
+// TestEveryStateIsSaidInWords: no sentence names one as it is stored, in a language that says it otherwise.
+func TestEveryStateIsSaidInWords(t *testing.T) {
+	for _, s := range []string{
+		string(batch.Queued), string(batch.Running), string(batch.Paused), string(batch.Done), string(batch.Partial), string(batch.Failed),
+		string(batch.Cancelled), string(batch.Simulate), string(batch.Apply), string(ledger.Reserved), string(ledger.Done), string(ledger.Uncertain),
+	} {
+		if words := states[s]; words[English] == "" || words[Portuguese] == "" {
+			t.Errorf("%s is not said in words", s)
+		}
+	}
+}
+
 // TestRemarksOfTheCommission: the handler's own words, which are those of the live consumer, are said with their accents.
 func TestRemarksOfTheCommission(t *testing.T) {
 	en, pt := NewPrinter(English, nil), NewPrinter(Portuguese, nil)
